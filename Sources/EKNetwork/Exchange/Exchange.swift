@@ -52,7 +52,11 @@ struct Exchange: Sendable {
 
   /// Returns the final response, with its body. The status code is not evaluated here.
   func load(_ hop: HopRequest) async throws -> CollectedResponse {
-    guard let shared else { return try await loadAlone(hop) }
+    if let shared { try await load(hop, sharing: shared) } else { try await loadAlone(hop) }
+  }
+
+  @inline(never)
+  private func load(_ hop: HopRequest, sharing shared: SharedFlights<ExchangeKey>) async throws -> CollectedResponse {
     // A request with progress reporting is not shared, nor one that must not wait for another.
     guard progress == nil, deadline == nil,
       let key = ExchangeKey(
@@ -71,15 +75,24 @@ struct Exchange: Sendable {
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
-    if !limits.readsRedirects, response.head.isRedirect, response.head.hint("location") != nil {
+    guard readsBody(of: response.head) else {
       try await response.drain()
       return CollectedResponse(head: response.head, data: Data(), end: response.body.end)
     }
-    do { return try await response.collect() } catch {
-      let isUsable = !response.head.isAccepted(accepted) || ignoresContent && error.isUndecodableContent
-      guard isUsable, !error.isCancellation else { throw error }
-      return CollectedResponse(head: response.head, data: Data(), readError: error)
-    }
+    do { return try await response.collect() } catch { return try unread(response.head, after: error) }
+  }
+
+  @inline(never)
+  private func readsBody(of head: ResponseHead) -> Bool {
+    limits.readsRedirects || !head.isRedirect || head.hint("location") == nil
+  }
+
+  /// Returns a response whose body could not be read, or throws the error.
+  @inline(never)
+  private func unread(_ head: ResponseHead, after error: any Error) throws -> CollectedResponse {
+    let isUsable = !head.isAccepted(accepted) || ignoresContent && error.isUndecodableContent
+    guard isUsable, !error.isCancellation else { throw error }
+    return CollectedResponse(head: head, data: Data(), readError: error)
   }
 
   /// Returns the final response as `URLSession.data(for:)` does: an incomplete body is an error, whatever the status.
@@ -125,9 +138,19 @@ struct Exchange: Sendable {
   /// Returns the final response to a first hop made with ``hop(_:)``.
   @inline(never)
   func open(_ hop: HopRequest, collectsBody: Bool) async throws -> TransportResponse {
-    let session = transport.sessionSettings
     var redirects = RedirectState(
       policy: transport.resolvesRedirects ? .reject : redirectPolicy, hasLeftOrigin: hasLeftOrigin)
+    var request = transportRequest(hop, collectsBody: collectsBody)
+    wasStarted?.withLock { $0 = true }
+    while true {
+      let response = try await transport.start(request)
+      if let final = try finalResponse(response, &request, &redirects, start: hop.own.url) { return final }
+      try await response.drain()
+    }
+  }
+
+  @inline(never)
+  private func transportRequest(_ hop: HopRequest, collectsBody: Bool) -> TransportRequest {
     var request = TransportRequest(hop)
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     if let deadline {
@@ -143,40 +166,44 @@ struct Exchange: Sendable {
     request.onSend = onSend ?? progress?.onSend
     request.onInterim = onInterim
     request.onReceive = progress.map { BodyObserver(accepted: accepted, report: $0.onReceive) }
-    wasStarted?.withLock { $0 = true }
-    while true {
-      var response = try await transport.start(request)
-      if let hop = try request.hop.responding(to: response.head) {
-        try await response.drain()
-        request.hop = hop
-        continue
-      }
-      if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
-        // RFC 9110 §15.5.18: the expectation was refused, not the request.
-        try await response.drain()
-        request.hop = try HopRequest(
-          own, session: session, hasLeftOrigin: redirects.hasLeftOrigin,
-          start: request.hop.isRedirected ? hop.own.url : nil, credential: request.hop.credential)
-        continue
-      }
-      let action = redirects.received(response.head, for: request.hop, decision: response.redirect)
-      if redirects.hasChangedMethod { wasCarriedOut?.withLock { $0 = true } }
-      switch action {
-      case .deliver:
-        response.head.isFromOtherOrigin = redirects.hasLeftOrigin
-        return try limits.applied(to: response, of: request.urlRequest, accepted: accepted)
-      case .fail(let error):
-        response.body.cancel()
-        throw error
-      case .follow(let next):
-        try await response.drain()
-        if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
-        // The request's own idempotency only applies to its original method.
-        if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
-        request.hop = try HopRequest(
-          next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: hop.own.url,
-          credential: request.hop.credential(for: next))
-      }
+    return request
+  }
+
+  /// Returns a response if it is the final one; otherwise makes the request's next hop.
+  @inline(never)
+  private func finalResponse(
+    _ response: TransportResponse, _ request: inout TransportRequest, _ redirects: inout RedirectState, start: URL?
+  ) throws -> TransportResponse? {
+    if let hop = try request.hop.responding(to: response.head) {
+      request.hop = hop
+      return nil
+    }
+    let session = transport.sessionSettings
+    if response.head.statusCode == 417, let own = request.hop.own.withoutExpectation {
+      // RFC 9110 §15.5.18: the expectation was refused, not the request.
+      request.hop = try HopRequest(
+        own, session: session, hasLeftOrigin: redirects.hasLeftOrigin,
+        start: request.hop.isRedirected ? start : nil, credential: request.hop.credential)
+      return nil
+    }
+    let action = redirects.received(response.head, for: request.hop, decision: response.redirect)
+    if redirects.hasChangedMethod { wasCarriedOut?.withLock { $0 = true } }
+    switch action {
+    case .deliver:
+      var response = response
+      response.head.isFromOtherOrigin = redirects.hasLeftOrigin
+      return try limits.applied(to: response, of: request.urlRequest, accepted: accepted)
+    case .fail(let error):
+      response.body.cancel()
+      throw error
+    case .follow(let next):
+      if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
+      // The request's own idempotency only applies to its original method.
+      if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
+      request.hop = try HopRequest(
+        next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: start,
+        credential: request.hop.credential(for: next))
+      return nil
     }
   }
 }

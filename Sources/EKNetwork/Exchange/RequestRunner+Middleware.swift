@@ -106,7 +106,7 @@ private struct LentCall: @unchecked Sendable {
   }
 }
 
-extension RequestRunner.ResponseAdapter where Success == (response: CollectedResponse, sent: HopRequest) {
+extension RequestRunner.ResponseAdapter where Success == RequestRunner.Fetched {
   static func collected(over exchange: Exchange) -> Self {
     Self(
       response: { success in
@@ -120,7 +120,7 @@ extension RequestRunner.ResponseAdapter where Success == (response: CollectedRes
         fetched.end = ResponseEnd(
           timings: origin?.response.timings, trailers: fetched.end?.trailers ?? HeaderFieldList())
         let sent = try origin?.sent ?? exchange.hop(request)
-        return .success((fetched, sent))
+        return .success(RequestRunner.Fetched(fetched, sent: sent))
       })
   }
 }

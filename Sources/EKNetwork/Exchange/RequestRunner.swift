@@ -51,14 +51,23 @@ struct RequestRunner {
     }
   }
 
-  /// The outcome of an attempt.
+  /// The outcome of an attempt. Rare cases are indirect: a task that waits for a response holds memory for its outcome.
   enum Outcome<Success: Sendable>: Sendable {
     /// A response that the request accepts.
     case success(Success)
     /// A 401 that the request accepts, unless the token is refreshed after it.
-    case challenge(Success, ResponseHead)
+    indirect case challenge(Success, ResponseHead)
     /// A status that the request does not accept, with the body, or the error of reading it.
-    case refusal(CollectedResponse, readError: (any Error)? = nil)
+    indirect case refusal(CollectedResponse, readError: (any Error)? = nil)
+  }
+
+  /// A response with its body, and the request that led to it, as it was sent, redirects aside. In a class, for the same
+  /// reason.
+  final class Fetched: Sendable {
+    let response: CollectedResponse
+    let sent: HopRequest
+
+    init(_ response: CollectedResponse, sent: HopRequest) { (self.response, self.sent) = (response, sent) }
   }
 
   /// Returns the response of the first attempt whose status is accepted, with its whole body. An incomplete
@@ -67,11 +76,10 @@ struct RequestRunner {
   /// - Parameters:
   ///   - accepted: The statuses to accept; `nil` for those that the request accepts.
   ///   - firstBuilt: The request of the first attempt, if it was already built.
-  /// - Returns: The response, and the request that led to it, as it was sent, redirects aside.
   nonisolated(nonsending) func fetch<T: NetworkRequest>(
     _ request: T, accepting accepted: StatusCodes? = nil, firstBuilt: BuiltRequest? = nil,
     baseURL: @escaping () -> URL, accessToken: (() -> String?)?
-  ) async throws -> (response: CollectedResponse, sent: HopRequest) {
+  ) async throws -> Fetched {
     try Task.checkCancellation()
     let progress = request.progress.map { ProgressReporter($0) }
     return try await fetch(
@@ -84,26 +92,20 @@ struct RequestRunner {
   @inline(never)
   nonisolated(nonsending) func fetch(
     _ source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange
-  ) async throws -> (response: CollectedResponse, sent: HopRequest) {
+  ) async throws -> Fetched {
     do {
-      let response: CollectedResponse
-      let sent: HopRequest
-      if middleware.isEmpty {
-        // Avoids the closures for middleware, which are allocated on the heap.
-        (response, sent) = try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
-          try await Self.collect($0, over: $1)
+      // Without the closures for middleware, which are allocated on the heap.
+      let fetched =
+        if middleware.isEmpty {
+          try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
+            try await Self.collect($0, over: $1)
+          }
+        } else {
+          try await fetchBehindMiddleware(source, firstBuilt: firstBuilt, policy: policy, over: exchange)
         }
-      } else {
-        (response, sent) = try await call(
-          of: source, firstBuilt: firstBuilt, policy: policy, over: exchange,
-          adapter: .collected(over: exchange)
-        ) { try await Self.collect($0, over: $1) }
-      }
       exchange.progress?.succeeded()
-      exchange.log?.finished(
-        status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
-        head: response.head)
-      return (response, sent)
+      exchange.log?.finished(fetched.response)
+      return fetched
     } catch {
       exchange.log?.failed(error)
       throw error
@@ -111,14 +113,23 @@ struct RequestRunner {
   }
 
   @inline(never)
+  nonisolated(nonsending) private func fetchBehindMiddleware(
+    _ source: any AttemptSource, firstBuilt: BuiltRequest?, policy: RetryPolicy, over exchange: Exchange
+  ) async throws -> Fetched {
+    try await call(
+      of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, adapter: .collected(over: exchange)
+    ) { try await Self.collect($0, over: $1) }
+  }
+
+  @inline(never)
   private static func collect(
     _ urlRequest: URLRequest, over exchange: Exchange
-  ) async throws -> Outcome<(response: CollectedResponse, sent: HopRequest)> {
+  ) async throws -> Outcome<Fetched> {
     let hop = try exchange.hop(urlRequest)
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
     guard exchange.accepted.contains(status) else { return .refusal(response, readError: response.readError) }
-    return accepted((response, hop), response.head)
+    return accepted(Fetched(response, sent: hop), response.head)
   }
 
   /// Returns the outcome of an attempt whose status is accepted.

@@ -167,6 +167,14 @@ struct RequestLog: Sendable {
       base(["status": "\(status)", "bytes": "\(bytes)", "duration": elapsed.inSecondsForLog]))
   }
 
+  /// Reports that a response and its body have arrived.
+  @inline(never)
+  func finished(_ response: CollectedResponse) {
+    finished(
+      status: response.head.statusCode ?? 0, bytes: Int64(response.data.count), timings: response.timings,
+      head: response.head)
+  }
+
   /// Reports that the request failed. A cancellation is not logged as an error.
   func failed(_ error: any Error) {
     let error = Self.cause(of: error)

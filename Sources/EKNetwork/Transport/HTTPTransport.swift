@@ -46,16 +46,19 @@
     }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
-      let prepared = try prepare(request)
-      guard let eventLoop = eventLoops.loop(for: prepared.origin) else {
-        throw EventLoops.startError
-      }
-      let transfer = Transfer(prepared, eventLoop: eventLoop)
+      let transfer = try transfer(for: request)
       let body = TransferBody(transfer)
       let head = try await transfer.start()
+      return response(head, body, of: transfer, to: request)
+    }
+
+    @inline(never)
+    private func response(
+      _ head: ResponseHead, _ body: TransferBody, of transfer: Transfer, to request: TransportRequest
+    ) -> TransportResponse {
       configuration.cookies.store(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
-      guard request.decodesContent, head.hasBody(method: prepared.method) else {
+      guard request.decodesContent, head.hasBody(method: transfer.request.method) else {
         return TransportResponse(head: head, body: body)
       }
       return TransportResponse(
@@ -67,10 +70,7 @@
     }
 
     func preconnect(_ request: TransportRequest) async throws -> Bool {
-      var prepared = try prepare(request)
-      prepared.onlyConnects = true
-      guard let eventLoop = eventLoops.loop(for: prepared.origin) else { throw EventLoops.startError }
-      try await Transfer(prepared, eventLoop: eventLoop).connect()
+      try await transfer(for: request, onlyConnects: true).connect()
       return true
     }
 
@@ -78,6 +78,13 @@
 
     // Not inlined into the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
     @inline(never)
+    private func transfer(for request: TransportRequest, onlyConnects: Bool = false) throws -> Transfer {
+      var prepared = try prepare(request)
+      prepared.onlyConnects = onlyConnects
+      guard let eventLoop = eventLoops.loop(for: prepared.origin) else { throw EventLoops.startError }
+      return Transfer(prepared, eventLoop: eventLoop)
+    }
+
     private func prepare(_ request: TransportRequest) throws -> PreparedRequest {
       let urlRequest = request.urlRequest
       guard let url = urlRequest.url else { throw URLError(.badURL) }

@@ -49,7 +49,7 @@ struct EndpointRunner: Sendable {
   func fetch(
     _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, accepting accepted: StatusCodes = .successful,
     limits: ResponseLimits = ResponseLimits(), lookup: PolicyLookup? = nil
-  ) async throws -> (response: CollectedResponse, sent: HopRequest) {
+  ) async throws -> RequestRunner.Fetched {
     try Task.checkCancellation()
     let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
     var runner = RequestRunner(

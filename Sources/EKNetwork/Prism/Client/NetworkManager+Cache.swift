@@ -103,11 +103,11 @@ extension NetworkManager {
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
       fetch: { lookup, isFirst in
         let token = token()
-        let (response, sent) = try await self.runner(
+        let fetched = try await self.runner(
           over: self.transport, lookup: lookup, token: token.renewal
         ).fetch(request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: token.read)
-        if let error = response.readError { throw error }
-        let entry = PrismCacheEntry(response, ttl: ttl)
+        if let error = fetched.response.readError { throw error }
+        let (sent, entry) = (fetched.sent, PrismCacheEntry(fetched.response, ttl: ttl))
         if let lookup {
           let kept = lookup.kept(of: sent, ttl: ttl, at: Date())
           return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))

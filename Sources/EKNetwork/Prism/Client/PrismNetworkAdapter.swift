@@ -115,11 +115,11 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
       let urlRequest = try self.urlRequest(for: request.endpoint)
-      let (response, sent) = try await runner.fetch(
+      let fetched = try await runner.fetch(
         urlRequest, redirectPolicy: .reject, accepting: .range(200..<400),
         limits: ResponseLimits(size: 1 << 20, readsRedirects: false))
       // Of the request as it was sent: call middleware may have changed the URL of the endpoint.
-      let url = sent.own.url ?? urlRequest.url
+      let (response, url) = (fetched.response, fetched.sent.own.url ?? urlRequest.url)
       guard response.head.isRedirect, let location = response.head.hint("location"),
         let target = ServerURL.resolve(location, against: url)
       else {
@@ -199,8 +199,8 @@ extension PrismNetworkAdapter {
     guard runner.hasMiddleware else { return store.entry(for: CacheKey(try hop(urlRequest)))?.entry.data }
     let lookup = PolicyLookup(.storedOnly, in: store)
     do {
-      let (response, sent) = try await runner.fetch(urlRequest, lookup: lookup)
-      return lookup.found(for: sent) == nil ? nil : response.data
+      let fetched = try await runner.fetch(urlRequest, lookup: lookup)
+      return lookup.found(for: fetched.sent) == nil ? nil : fetched.response.data
     } catch is CancellationError {
       throw CancellationError()
     } catch {
@@ -250,9 +250,10 @@ extension PrismNetworkAdapter {
       // Captures the adapter itself, not its parts: its session has to live as long as a request in the background.
       fetch: { lookup, isFirst in
         let urlRequest = isFirst ? urlRequest : try self.urlRequest(for: request.endpoint)
-        let (response, sent) = try await self.runner.fetch(urlRequest, lookup: lookup)
+        let fetched = try await self.runner.fetch(urlRequest, lookup: lookup)
+        let sent = fetched.sent
         let ttl = interval ?? PrismCacheEntry.defaultTTL
-        let entry = PrismCacheEntry(response, ttl: ttl, at: self.store.now())
+        let entry = PrismCacheEntry(fetched.response, ttl: ttl, at: self.store.now())
         if let lookup {
           let kept = lookup.kept(of: sent, ttl: ttl, at: self.store.now())
           return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))

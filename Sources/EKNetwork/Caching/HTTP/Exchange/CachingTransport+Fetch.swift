@@ -117,6 +117,7 @@ extension CachingTransport {
 
   /// Returns the request as it is sent: with conditions, and with the fields that its mode requires for intermediate
   /// caches (Fetch).
+  @inline(never)
   private func adding(
     _ conditions: [(name: String, value: String)], to request: TransportRequest, _ query: CacheQuery
   ) -> TransportRequest {
@@ -165,12 +166,14 @@ extension CachingTransport {
   }
 
   /// Lets concurrent requests for a response share it from now on, if it is usable.
+  @inline(never)
   private func noteIfShareable(_ response: StoredResponse, _ length: Int64, _ query: CacheQuery) {
     let isUsable = !response.directives.noCache && response.freshness.remaining(at: cache.now()) > 0
     if isUsable, length <= CacheFlights.greatestBody { cache.flights.note(query.key, isShared: true) }
   }
 
   /// Returns the stored response in place of an error, if that is allowed (RFC 5861 §4).
+  @inline(never)
   private func replacement(
     for code: Int?, _ entry: CacheEntry?, _ request: TransportRequest, _ query: CacheQuery, _ status: CacheStatus
   ) -> TransportResponse? {
@@ -188,6 +191,7 @@ extension CachingTransport {
   }
 
   /// Returns the server's response, whose body is stored while it is read if that is allowed.
+  @inline(never)
   private func stored(
     _ response: TransportResponse, _ code: Int, _ request: TransportRequest, _ query: CacheQuery,
     replacing old: CacheEntry?, _ status: CacheStatus, _ requestTime: Date
@@ -223,6 +227,7 @@ extension CachingTransport {
     return response
   }
 
+  @inline(never)
   private func storable(
     _ head: ResponseHead, _ fields: HeaderFieldList, _ code: Int, _ query: CacheQuery, _ requestTime: Date, _ now: Date
   ) -> StoredResponse? {
@@ -246,6 +251,7 @@ extension CachingTransport {
   }
 
   /// Updates the stored response to a GET from the response to a HEAD (RFC 9111 §4.3.5).
+  @inline(never)
   private func applyHead(
     _ fields: HeaderFieldList, _ code: Int, _ query: CacheQuery, _ old: CacheEntry?, _ requestTime: Date, _ now: Date
   ) {

@@ -44,6 +44,7 @@ struct CachingTransport: Transport {
     return query.mayBeSent ? try await fetchTogether(request, query, entry, plan) : try unavailable(query)
   }
 
+  @inline(never)
   private func hit(
     _ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ now: Date
   ) -> TransportResponse? {
@@ -57,6 +58,7 @@ struct CachingTransport: Transport {
 
   /// Returns a 504 for a request with the `only-if-cached` directive (RFC 9111 §5.2.1.7), and throws for the cache
   /// mode.
+  @inline(never)
   private func unavailable(_ query: CacheQuery) throws -> TransportResponse {
     guard !query.isOnlyIfCached else {
       throw URLError(
@@ -142,6 +144,7 @@ extension CachingTransport {
     return CacheFlights.SharedResult(response, shared: stored)
   }
 
+  @inline(never)
   private func unshared(_ response: TransportResponse, _ query: CacheQuery) -> CacheFlights.SharedResult {
     cache.flights.note(query.key, isShared: false)
     return CacheFlights.SharedResult(response, shared: nil)

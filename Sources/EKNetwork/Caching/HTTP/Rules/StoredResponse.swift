@@ -1,7 +1,7 @@
 import Foundation
 
 /// A stored response without its body, as the caching rules see it.
-struct StoredResponse: Sendable, Equatable {
+final class StoredResponse: Sendable {
   /// The status code.
   let status: Int
   /// The reason phrase, which has no meaning but is part of the response.
