@@ -115,7 +115,13 @@ extension RequestRunner.ResponseAdapter where Success == RequestRunner.Fetched {
         return response
       },
       outcome: { response, request, origin in
-        var fetched = try await response.collect()
+        var fetched: CollectedResponse
+        do {
+          fetched = try await response.collect()
+        } catch {
+          guard exchange.ignores(error) else { throw error }
+          fetched = CollectedResponse(head: response.head, data: Data(), readError: error)
+        }
         guard exchange.accepted.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
         fetched.end = ResponseEnd(
           timings: origin?.response.timings, trailers: fetched.end?.trailers ?? HeaderFieldList())

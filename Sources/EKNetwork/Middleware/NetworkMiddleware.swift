@@ -149,7 +149,14 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   /// Creates the response of a call that has ended.
   init(_ response: CollectedResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    self.init(http.statusCode, http.headerDictionary, RereadableBody(response.data, end: response.end), response.head)
+    let content =
+      if let error = response.readError {
+        // A body that could not be read must not be taken for an empty one.
+        RereadableBody(FailedBody(error))
+      } else {
+        RereadableBody(response.data, end: response.end)
+      }
+    self.init(http.statusCode, http.headerDictionary, content, response.head)
   }
 
   private init(

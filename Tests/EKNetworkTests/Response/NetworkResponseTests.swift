@@ -159,11 +159,37 @@ import Testing
   @Test(arguments: Wire.allCases) func contentThatCannotBeDecodedIsAnError(wire: Wire) async throws {
     server.route("/coded") { _ in .data(Data("no gzip".utf8)).header("Content-Encoding", "gzip") }
     let manager = wire.manager(server)
-    _ = try await manager.send(Probe<EmptyResponse>(path: "/coded"))
-    let error = await #expect(throws: URLError.self) {
-      try await manager.response(to: Probe<EmptyResponse>(path: "/coded"))
+    let passing = Intercept { request, _, next in try await next(request) }
+    for middleware in [[], [passing]] as [[any NetworkMiddleware]] {
+      manager.middleware = middleware
+      _ = try await manager.send(Probe<EmptyResponse>(path: "/coded"))
+      let error = await #expect(throws: URLError.self) {
+        try await manager.response(to: Probe<EmptyResponse>(path: "/coded"))
+      }
+      #expect(error?.code == .cannotDecodeContentData)
+      await #expect(throws: URLError.self) { _ = try await manager.send(CodedItem()) }
     }
-    #expect(error?.code == .cannotDecodeContentData)
+    // Nor is it an empty body for the middleware itself.
+    let codes = Locked<[URLError.Code]>([])
+    let reading = Intercept { request, _, next in
+      var response = try await next(request)
+      do {
+        _ = try await response.data()
+      } catch let error as URLError {
+        codes.withLock { $0.append(error.code) }
+      }
+      return response
+    }
+    manager.middleware = [reading]
+    _ = try await manager.send(Probe<EmptyResponse>(path: "/coded"))
+    #expect(codes.withLock { $0 } == [.cannotDecodeContentData])
+  }
+
+  /// Has a decoder of its own, which would take no data for an empty body.
+  private struct CodedItem: NetworkRequest {
+    let path = "/coded"
+    let method = HTTPMethod.get
+    func decodeResponse(data: Data, response: URLResponse) throws -> EmptyResponse { EmptyResponse() }
   }
 
   private struct Missing: PrismNetworkRequest {
