@@ -206,17 +206,22 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   public var headerFields: HeaderFieldList {
     guard var fields = head?.fields else { return HeaderFieldList(headers) }
     guard isChanged else { return fields }
-    let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
-    func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
-    // In all spellings of its name.
-    let changed = names(headers.filter { received[$0.key] != $0.value })
-    let kept = names(headers).subtracting(changed)
+    let changed = changedNames
+    let kept = Self.names(headers).subtracting(changed)
     fields.remove { !kept.contains($0) }
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) where changed.contains(name.lowercased()) {
       fields.append(name, value)
     }
     return fields
   }
+
+  /// The names of the fields that were not received as they are now, in lower case: each stands for all its spellings.
+  private var changedNames: Set<String> {
+    let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
+    return Self.names(headers.filter { received[$0.key] != $0.value })
+  }
+
+  private static func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
 
   /// Whether a cache policy has stored the response: it says nothing about the server now.
   var isStored: Bool { head?.isStored == true }
@@ -229,8 +234,14 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   /// - Parameter url: The URL of the request.
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }
+    let changed = changedNames
     var fields = HeaderFieldList()
     for field in headerFields {
+      guard changed.contains(field.name.lowercased()) else {
+        // As without middleware: servers also send fields that a client must not create.
+        fields.append(field.name, field.value)
+        continue
+      }
       guard HeaderSyntax.isToken(field.name), let value = HeaderSyntax.trimmedValue(field.value) else {
         throw NetworkMiddlewareError.invalidResponse
       }

@@ -383,10 +383,15 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
   static func uploaded() -> Self {
     Self(
       response: { uploaded in
-        let headers = uploaded.response.headerFields.map { ($0.name, $0.value) }
-        var response = NetworkMiddlewareResponse(
-          statusCode: uploaded.response.statusCode, headers: Dictionary(headers) { "\($0), \($1)" },
-          data: uploaded.response.data)
+        let received = uploaded.response
+        guard
+          let head = ResponseHead.make(
+            status: received.statusCode, reason: received.reasonPhrase, fields: received.headerFields,
+            url: received.url ?? uploaded.url)
+        else { throw NetworkError.invalidResponse }
+        var response = try NetworkMiddlewareResponse(
+          CollectedResponse(
+            head: head, data: received.data, end: ResponseEnd(timings: nil, trailers: received.trailers)))
         response.result = uploaded
         return response
       },

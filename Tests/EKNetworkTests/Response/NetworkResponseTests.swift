@@ -88,6 +88,34 @@ import Testing
       #expect(file.values(for: "X-C") == ["4"] && file.value(forHTTPHeaderField: "X-B") == "1")
     }
 
+    /// Servers also send what a client must not send. By the time middleware sees it, a file is in place.
+    @Test(arguments: [("X Foo", "1"), ("X-Foo", "a\u{1B}b")])
+    func irregularFieldsPassMiddleware(name: String, value: String) async throws {
+      server.route("/irregular", .raw("HTTP/1.1 200 OK\r\n\(name): \(value)\r\nContent-Length: 1\r\n\r\na"))
+      let manager = Wire.automatic.manager(server)
+      let folder = try ScratchFolder()
+      let probe = Probe<Numbered>(path: "/irregular")
+      for field in [nil, "X-C", "X D"] {
+        manager.middleware = [
+          Intercept { request, _, next in
+            var response = try await next(request)
+            if let field { response.headers[field] = "4" }
+            return response
+          }
+        ]
+        // What middleware itself sets is held to the rules.
+        if field == "X D" {
+          await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.response(to: probe) }
+          continue
+        }
+        let file = try await manager.download(probe, to: folder[field ?? "none"])
+        #expect(file.value(forHTTPHeaderField: name) == value)
+        let response = try await manager.response(to: probe)
+        #expect(response.value(forHTTPHeaderField: name) == value)
+        #expect(response.value(forHTTPHeaderField: "X-C") == (field == nil ? nil : "4"))
+      }
+    }
+
     /// A change under another spelling of the name is not lost.
     @Test func middlewareChangesAFieldInAnySpelling() async throws {
       let manager = Wire.automatic.manager(server)
