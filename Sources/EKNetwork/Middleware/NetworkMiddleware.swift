@@ -231,7 +231,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
 
   /// Returns the response in the form that the rest of the library uses.
   ///
-  /// - Parameter url: The URL of the request.
+  /// - Parameter url: The URL of the request, for a response that does not come from `next`.
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }
     let changed = changedNames
@@ -247,8 +247,9 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
       }
       fields.append(field.name, value)
     }
-    guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
-      var head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
+    guard (200..<600).contains(statusCode), let url = head?.url ?? url ?? URL(string: "about:blank"),
+      var head = ResponseHead.make(
+        version: head.map { $0.version } ?? "HTTP/1.1", status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
     head.isStored = isStored
     return TransportResponse(head: head, body: content.take(), redirect: redirect)

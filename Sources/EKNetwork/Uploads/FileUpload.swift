@@ -386,8 +386,8 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
         let received = uploaded.response
         guard
           let head = ResponseHead.make(
-            status: received.statusCode, reason: received.reasonPhrase, fields: received.headerFields,
-            url: received.url ?? uploaded.url)
+            version: received.protocolVersion, status: received.statusCode, reason: received.reasonPhrase,
+            fields: received.headerFields, url: received.url ?? uploaded.url)
         else { throw NetworkError.invalidResponse }
         var response = try NetworkMiddlewareResponse(
           CollectedResponse(
@@ -403,10 +403,16 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
         }
         // Whatever middleware makes of the response: a file that was not sent must not count as uploaded.
         guard let last else { throw NetworkMiddlewareError.invalidResponse }
+        let collected = try await response.collect()
+        let received = last.response
+        let isReceived =
+          status == received.statusCode && collected.head.fields == received.headerFields
+          && collected.data == received.data
         return .success(
-          UploadedFile(
-            url: last.url, size: last.size, resumedBytes: last.resumedBytes,
-            response: NetworkResponse(try await response.collect())))
+          isReceived
+            ? last
+            : UploadedFile(
+              url: last.url, size: last.size, resumedBytes: last.resumedBytes, response: NetworkResponse(collected)))
       })
   }
 }

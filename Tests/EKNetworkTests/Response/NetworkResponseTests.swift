@@ -59,7 +59,8 @@ import Testing
       for isCall in [true, false] {
         manager.middleware = isCall ? [Changing()] : []
         manager.attemptMiddleware = isCall ? [] : [Changing()]
-        let response = try await manager.response(to: Probe<Numbered>())
+        let response = try await manager.response(to: Probe<Numbered>(path: "/there"))
+        #expect(response.url?.path == "/item" && response.protocolVersion == "HTTP/1.1")
         #expect(
           response.headerFields.map(\.name) == ["Set-Cookie", "X-B", "set-cookie", "Transfer-Encoding", "X-A", "X-C"])
         #expect(response.values(for: "Set-Cookie") == Self.cookies)
@@ -182,6 +183,28 @@ import Testing
       ])
     #expect(error == made)
     #expect(made.values(for: "x-b") == ["1"])
+  }
+
+  /// Which is the base of its links.
+  @Test(arguments: Wire.allCases) func changedResponseKeepsItsURLAndVersion(wire: Wire) async throws {
+    server.route("/v2/items") { _ in .json(#"{"id":5}"#).header("Link", #"<items?page=2>; rel="next""#) }
+    server.route("/v1/items") { _ in .redirect(to: "/v2/items", status: 302) }
+    let manager = wire.manager(server)
+    let version = try await manager.response(to: Probe<Numbered>(path: "/v2/items")).protocolVersion
+    let changing = Intercept { request, _, next in
+      var response = try await next(request)
+      response.headers["X-C"] = "4"
+      return response
+    }
+    for isCall in [true, false] {
+      manager.middleware = isCall ? [changing] : []
+      manager.attemptMiddleware = isCall ? [] : [changing]
+      let response = try await manager.response(to: Probe<Numbered>(path: "/v1/items"))
+      #expect(response.value(forHTTPHeaderField: "X-C") == "4" && response.url?.path == "/v2/items")
+      #expect(response.protocolVersion == version)
+      let decoded = try await manager.decodedResponse(to: Probe<Numbered>(path: "/v1/items"))
+      #expect(decoded.link("next")?.absoluteString == server.url("/v2/items?page=2").absoluteString)
+    }
   }
 
   @Test(arguments: Wire.allCases) func contentThatCannotBeDecodedIsAnError(wire: Wire) async throws {

@@ -136,21 +136,6 @@ import Testing
     #expect(server.received == content.count)
   }
 
-  /// Servers also send fields that a client must not send. By the time middleware sees them, the upload is complete.
-  @Test(arguments: Kind.allCases)
-  func irregularFieldPassesMiddleware(_ kind: Kind) async throws {
-    let server = try UploadServer(kind)
-    let state = server.state
-    state.withLock {
-      $0.override = { request in state.withLock { $0.respond(request, kind) }.header("X-Foo", "a\u{1B}b") }
-    }
-    let manager = Wire.automatic.manager(server.server)
-    manager.middleware = [Intercept { request, _, next in try await next(request) }]
-    let result = try await manager.upload(CreateUpload(), fromFile: file, options: options(kind))
-    #expect(result.response.value(forHTTPHeaderField: "X-Foo") == "a\u{1B}b")
-    #expect(server.methods == ["POST", "PATCH"])
-  }
-
   enum Change: CaseIterable { case token, path, file, kind, header }
 
   /// The state of one upload is not that of another.
