@@ -100,7 +100,8 @@ actor FileUpload {
       head.isFromOtherOrigin = response.head.isFromOtherOrigin && !exchange.hasLeftOrigin
       let isOffset = action == .requestOffset
       action = state.received(head)
-      if isOffset, resumedBytes == nil { resumedBytes = state.acknowledged }
+      // A refusal, such as that of the lock which an earlier call has left, does not say what the server has.
+      if isOffset, resumedBytes == nil, StatusCodes.successful.contains(status) { resumedBytes = state.acknowledged }
       progress?.received(state.acknowledged, of: segment.size)
       switch action {
       case .complete:
