@@ -94,6 +94,7 @@ private struct LentCall: @unchecked Sendable {
     }
     var exchange = exchange
     if changes.leavesOrigin { exchange.hasLeftOrigin = true }
+    if changes.addsIdempotencyKey { exchange.isIdempotent = true }
     // It is about one call of `next`: the middleware has decided to send the request again.
     exchange.wasCarriedOut?.withLock { $0 = false }
     runner.refreshFailed?.withLock { $0 = false }
