@@ -134,7 +134,7 @@ private struct Transcript: Equatable {
       if let number = head.number("content-length") {
         precondition(head.values("content-length").map { Int64($0) } == [number])
       }
-      precondition(head.version.utf8.count == 8 && head.reasonPhrase.utf8.count < bytes.count * 3)
+      precondition(head.version?.utf8.count == 8 && head.reasonPhrase.utf8.count < bytes.count * 3)
     }
     precondition(!isPersistent || length != nil, "a connection without the end of its response was kept")
     if method == "HEAD" { precondition(body.isEmpty && expectedLength == nil) }

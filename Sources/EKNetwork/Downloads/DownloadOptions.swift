@@ -48,7 +48,7 @@ public struct DownloadedFile: ResponseHeaderFields, Equatable, Sendable {
   public let statusCode: Int?
   /// The header fields of that response.
   public let headers: [String: String]
-  private var received = ReceivedFields()
+  private(set) var received = ReceivedFields()
   /// The number of bytes that an earlier, interrupted download had left.
   public let resumedBytes: Int64
 

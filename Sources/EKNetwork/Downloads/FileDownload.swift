@@ -220,7 +220,14 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
   /// the response.
   static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
     Self(
-      response: { NetworkMiddlewareResponse(statusCode: $0.successfulStatus, headers: $0.headers) },
+      response: { file in
+        guard let received = file.received.response else {
+          return NetworkMiddlewareResponse(statusCode: file.successfulStatus, headers: file.headers)
+        }
+        var response = try NetworkMiddlewareResponse(CollectedResponse(head: ResponseHead(received), data: Data()))
+        if response.statusCode != file.successfulStatus { response.statusCode = file.successfulStatus }
+        return response
+      },
       outcome: { response, request, last in
         let status = response.head.statusCode ?? 0
         guard StatusCodes.successful.contains(status) else { return try await RequestRunner.refusal(response) }

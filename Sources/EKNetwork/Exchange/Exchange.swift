@@ -70,8 +70,8 @@ struct Exchange: Sendable {
     return try await shared.run(key) { try await loadAlone(hop) }
   }
 
-  /// Loads the final response without sharing it; one that is not accepted is returned even if its body is too long or
-  /// incomplete, and one whose content is ignored even if that cannot be decoded.
+  /// Loads the final response without sharing it; one that is not accepted, or a 401, is returned even if its body is too
+  /// long or incomplete, and one whose content is ignored even if that cannot be decoded.
   @inline(never)
   private func loadAlone(_ hop: HopRequest) async throws -> CollectedResponse {
     let response = try await open(hop, collectsBody: true)
@@ -90,10 +90,14 @@ struct Exchange: Sendable {
   /// Returns a response whose body could not be read, or throws the error.
   @inline(never)
   private func unread(_ head: ResponseHead, after error: any Error) throws -> CollectedResponse {
-    let isUsable = !head.isAccepted(accepted) || ignoresContent && error.isUndecodableContent
+    // The token is refreshed after a 401, whatever its body and whether it is accepted.
+    let isUsable = !head.isAccepted(accepted) || head.statusCode == 401 || ignores(error)
     guard isUsable, !error.isCancellation else { throw error }
     return CollectedResponse(head: head, data: Data(), readError: error)
   }
+
+  /// Whether the error of reading an accepted body does not matter, because its content is not used.
+  func ignores(_ error: any Error) -> Bool { ignoresContent && error.isUndecodableContent }
 
   /// Returns the final response as `URLSession.data(for:)` does: an incomplete body is an error, whatever the status.
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
@@ -111,6 +115,8 @@ struct Exchange: Sendable {
     }
     defer { shared.seal() }
     var response = try await open(try hop(urlRequest), collectsBody: collectsBody)
+    // Nothing more comes of it.
+    if response.body is FailedBody { return response }
     // The request may only take effect when its response ends.
     response.body = SealingBody(response.body, shared)
     return response

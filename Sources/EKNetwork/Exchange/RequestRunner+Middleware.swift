@@ -94,6 +94,7 @@ private struct LentCall: @unchecked Sendable {
     }
     var exchange = exchange
     if changes.leavesOrigin { exchange.hasLeftOrigin = true }
+    if changes.addsIdempotencyKey { exchange.isIdempotent = true }
     // It is about one call of `next`: the middleware has decided to send the request again.
     exchange.wasCarriedOut?.withLock { $0 = false }
     runner.refreshFailed?.withLock { $0 = false }
@@ -115,7 +116,13 @@ extension RequestRunner.ResponseAdapter where Success == RequestRunner.Fetched {
         return response
       },
       outcome: { response, request, origin in
-        var fetched = try await response.collect()
+        var fetched: CollectedResponse
+        do {
+          fetched = try await response.collect()
+        } catch {
+          guard exchange.ignores(error) else { throw error }
+          fetched = CollectedResponse(head: response.head, data: Data(), readError: error)
+        }
         guard exchange.accepted.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
         fetched.end = ResponseEnd(
           timings: origin?.response.timings, trailers: fetched.end?.trailers ?? HeaderFieldList())

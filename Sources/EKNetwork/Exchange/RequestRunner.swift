@@ -55,8 +55,8 @@ struct RequestRunner {
   enum Outcome<Success: Sendable>: Sendable {
     /// A response that the request accepts.
     case success(Success)
-    /// A 401 that the request accepts, unless the token is refreshed after it.
-    indirect case challenge(Success, ResponseHead)
+    /// A 401 that the request accepts, unless the token is refreshed after it, or its body could not be read.
+    indirect case challenge(Success, ResponseHead, readError: (any Error)?)
     /// A status that the request does not accept, with the body, or the error of reading it.
     indirect case refusal(CollectedResponse, readError: (any Error)? = nil)
   }
@@ -129,12 +129,17 @@ struct RequestRunner {
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
     guard exchange.accepted.contains(status) else { return .refusal(response, readError: response.readError) }
-    return accepted(Fetched(response, sent: hop), response.head)
+    let readError = response.readError.flatMap { exchange.ignores($0) ? nil : $0 }
+    return accepted(Fetched(response, sent: hop), response.head, readError: readError)
   }
 
   /// Returns the outcome of an attempt whose status is accepted.
-  static func accepted<Success>(_ success: Success, _ head: ResponseHead) -> Outcome<Success> {
-    head.statusCode == 401 ? .challenge(success, head) : .success(success)
+  ///
+  /// - Parameter readError: The error because of which a 401 is not the result, unless the token is refreshed after it.
+  private static func accepted<Success>(
+    _ success: Success, _ head: ResponseHead, readError: (any Error)?
+  ) -> Outcome<Success> {
+    head.statusCode == 401 ? .challenge(success, head, readError: readError) : .success(success)
   }
 
   /// Returns the head of a response whose status is accepted, with its body unread. There are no retries, and no progress is
@@ -194,7 +199,9 @@ struct RequestRunner {
       request, exchange in
       let response = try await exchange.open(request, collectsBody: false)
       guard let status = response.head.statusCode else { throw StreamingError.invalidResponse }
-      if exchange.accepted.contains(status) { return Self.accepted(response, response.head) }
+      if exchange.accepted.contains(status) {
+        return Self.accepted(response, response.head, readError: (response.body as? FailedBody)?.error)
+      }
       guard let patience else {
         let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
         guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
@@ -307,14 +314,14 @@ struct RequestRunner {
         after: result, of: urlRequest, for: source, over: exchange, &state, error: error)
       {
       case .deliver:
-        guard case .success(.challenge(let success, _)) = result else { throw NetworkError.invalidResponse }
+        guard case .success(.challenge(let success, _, _)) = result else { throw NetworkError.invalidResponse }
         return success
       case .fail(let error): throw error
       case .refreshToken:
         guard let refresher else { throw NetworkError.unauthorized }
         exchange.log?.refreshingToken()
         // The refresh may need the connection that an unread body occupies.
-        if case .success(.challenge(let success, _)) = result { (success as? TransportResponse)?.body.cancel() }
+        if case .success(.challenge(let success, _, _)) = result { (success as? TransportResponse)?.body.cancel() }
         do {
           try await tokens.refresh(
             ifNewerThan: built.generation, using: refresher, after: Self.challenge(of: result),
@@ -344,13 +351,20 @@ struct RequestRunner {
     let random = { Double.random(in: 0...1) }
     // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
     let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
+    func failed(_ cause: any Error) -> AttemptState.Action {
+      state.failed(
+        with: error(), repeatability: exchange.repeatability(of: urlRequest, after: cause),
+        bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+    }
     switch result {
     case .success(.success): return .deliver
-    case .success(.challenge(_, let head)):
-      return state.received(
+    case .success(.challenge(_, let head, let readError)):
+      let action = state.received(
         status: 401, isAccepted: true, isFromOtherOrigin: head.isFromOtherOrigin,
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: 401), bodyIsReplayable: isReplayable,
         retryAfter: nil, random: random, error: error)
+      guard case .deliver = action, let readError else { return action }
+      return failed(readError)
     case .success(.refusal(let response, _)):
       let status = response.head.statusCode ?? 0
       return state.received(
@@ -358,10 +372,7 @@ struct RequestRunner {
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: status), bodyIsReplayable: isReplayable,
         retryAfter: response.head.retryAfter, random: random,
         refusal: { ResponseValidation.httpError(of: response, method: urlRequest.httpMethod) }, error: error)
-    case .failure(let cause):
-      return state.failed(
-        with: error(), repeatability: exchange.repeatability(of: urlRequest, after: cause),
-        bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+    case .failure(let cause): return failed(cause)
     }
   }
 
@@ -369,7 +380,7 @@ struct RequestRunner {
   private static func challenge<Success>(of result: Result<Outcome<Success>, any Error>) -> NetworkResponse {
     switch result {
     case .success(.refusal(let response, _)): NetworkResponse(response)
-    case .success(.challenge(_, let head)): NetworkResponse(CollectedResponse(head: head, data: Data()))
+    case .success(.challenge(_, let head, _)): NetworkResponse(CollectedResponse(head: head, data: Data()))
     default: NetworkResponse(statusCode: 401)
     }
   }
@@ -379,7 +390,8 @@ struct RequestRunner {
   ) -> any Error {
     switch result {
     case .success(.success): NetworkError.invalidResponse
-    case .success(.challenge(_, let head)): source.error(of: CollectedResponse(head: head, data: Data()))
+    case .success(.challenge(_, _, let readError?)): readError
+    case .success(.challenge(_, let head, _)): source.error(of: CollectedResponse(head: head, data: Data()))
     // A body that exceeds a limit is reported as such. Any other error of reading it, or of sending the request's own
     // body, does not affect the meaning of the status.
     case .success(.refusal(_, let readError?)) where isLimit(readError): readError

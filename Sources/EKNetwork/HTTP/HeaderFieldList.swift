@@ -94,7 +94,7 @@ extension ResponseHeaderFields {
 /// The header fields of a response, and what it responds to, for types that also have the fields as a dictionary. It does
 /// not count in comparisons: the dictionary does.
 struct ReceivedFields: Sendable, Equatable {
-  private let response: HTTPURLResponse?
+  let response: HTTPURLResponse?
   /// The method of the request, if it matters.
   let method: String?
 

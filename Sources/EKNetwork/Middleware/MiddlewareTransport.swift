@@ -41,6 +41,7 @@ struct MiddlewareTransport: Transport {
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
       if changed.httpMethod != hop.urlRequest.httpMethod { request.isIdempotent = nil }
+      if changed.addsIdempotencyKey(to: hop.urlRequest) { request.isIdempotent = true }
       if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
       return try NetworkMiddlewareResponse(try await wire.start(request))
     }
@@ -167,6 +168,9 @@ struct RequestChanges: Sendable {
     for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
   }
 
+  /// Whether the server can tell a repetition of the changed request by a key that the caller's does not have.
+  var addsIdempotencyKey: Bool { after.addsIdempotencyKey(to: before) }
+
   /// Whether the changed request has a body of its own.
   var replacesBody: Bool { before.httpBodyStream !== after.httpBodyStream || before.httpBody != after.httpBody }
 
@@ -195,5 +199,13 @@ struct RequestChanges: Sendable {
     }
     request.allHTTPHeaderFields = all
     return request
+  }
+}
+
+extension URLRequest {
+  /// Returns whether this request has an `Idempotency-Key`, and the one that it was made from has not.
+  fileprivate func addsIdempotencyKey(to original: URLRequest) -> Bool {
+    value(forHTTPHeaderField: "Idempotency-Key") != nil
+      && original.value(forHTTPHeaderField: "Idempotency-Key") == nil
   }
 }

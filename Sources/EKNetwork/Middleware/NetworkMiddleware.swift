@@ -149,7 +149,14 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   /// Creates the response of a call that has ended.
   init(_ response: CollectedResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    self.init(http.statusCode, http.headerDictionary, RereadableBody(response.data, end: response.end), response.head)
+    let content =
+      if let error = response.readError {
+        // A body that could not be read must not be taken for an empty one.
+        RereadableBody(FailedBody(error))
+      } else {
+        RereadableBody(response.data, end: response.end)
+      }
+    self.init(http.statusCode, http.headerDictionary, content, response.head)
   }
 
   private init(
@@ -199,17 +206,22 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   public var headerFields: HeaderFieldList {
     guard var fields = head?.fields else { return HeaderFieldList(headers) }
     guard isChanged else { return fields }
-    let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
-    func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
-    // In all spellings of its name.
-    let changed = names(headers.filter { received[$0.key] != $0.value })
-    let kept = names(headers).subtracting(changed)
+    let changed = changedNames
+    let kept = Self.names(headers).subtracting(changed)
     fields.remove { !kept.contains($0) }
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) where changed.contains(name.lowercased()) {
       fields.append(name, value)
     }
     return fields
   }
+
+  /// The names of the fields that were not received as they are now, in lower case: each stands for all its spellings.
+  private var changedNames: Set<String> {
+    let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
+    return Self.names(headers.filter { received[$0.key] != $0.value })
+  }
+
+  private static func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
 
   /// Whether a cache policy has stored the response: it says nothing about the server now.
   var isStored: Bool { head?.isStored == true }
@@ -219,18 +231,25 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
 
   /// Returns the response in the form that the rest of the library uses.
   ///
-  /// - Parameter url: The URL of the request.
+  /// - Parameter url: The URL of the request, for a response that does not come from `next`.
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }
+    let changed = changedNames
     var fields = HeaderFieldList()
     for field in headerFields {
+      guard changed.contains(field.name.lowercased()) else {
+        // As without middleware: servers also send fields that a client must not create.
+        fields.append(field.name, field.value)
+        continue
+      }
       guard HeaderSyntax.isToken(field.name), let value = HeaderSyntax.trimmedValue(field.value) else {
         throw NetworkMiddlewareError.invalidResponse
       }
       fields.append(field.name, value)
     }
-    guard (200..<600).contains(statusCode), let url = url ?? URL(string: "about:blank"),
-      var head = ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
+    guard (200..<600).contains(statusCode), let url = head?.url ?? url ?? URL(string: "about:blank"),
+      var head = ResponseHead.make(
+        version: head.map { $0.version } ?? "HTTP/1.1", status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
     head.isStored = isStored
     return TransportResponse(head: head, body: content.take(), redirect: redirect)

@@ -7,9 +7,9 @@ import Foundation
 /// The progress of an upload or download.
 ///
 /// Assign one to a request; it starts at 0, never goes backwards, not even when the request is retried, and is exactly
-/// 1 once the request has succeeded. It changes at most about 30 times a second. With a body of 64 KiB or more it
-/// measures the upload, and the response too if its length is announced; otherwise the download. Without an announced
-/// length there is no fraction.
+/// 1 once the transfer has succeeded; the response of `send` is decoded after that. It changes at most about 30 times a
+/// second. With a body of 64 KiB or more it measures the upload, and the response too if its length is announced;
+/// otherwise the download. Without an announced length there is no fraction.
 ///
 /// On Apple platforms it is an `ObservableObject`, whose changes are published on the main thread; read it there.
 /// Elsewhere it can be set and read on any thread, and `progress.$fractionCompleted.values` works as with Combine.

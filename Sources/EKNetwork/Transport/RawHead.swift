@@ -45,9 +45,10 @@ final class RawHead: Sendable {
     lines = bytes.withUnsafeBytes(Self.lines)
   }
 
-  /// The protocol version of the status line, such as `HTTP/1.1`.
-  var version: String {
-    String(decoding: bytes.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+  /// The protocol version of the status line, such as `HTTP/1.1`; `nil` if it is missing, in a head that was not received.
+  var version: String? {
+    let version = bytes.prefix { $0 != UInt8(ascii: " ") }
+    return version.isEmpty ? nil : String(decoding: version, as: UTF8.self)
   }
 
   /// The reason phrase of the status line; empty if it is missing.

@@ -100,7 +100,8 @@ actor FileUpload {
       head.isFromOtherOrigin = response.head.isFromOtherOrigin && !exchange.hasLeftOrigin
       let isOffset = action == .requestOffset
       action = state.received(head)
-      if isOffset, resumedBytes == nil { resumedBytes = state.acknowledged }
+      // A refusal, such as that of the lock which an earlier call has left, does not say what the server has.
+      if isOffset, resumedBytes == nil, StatusCodes.successful.contains(status) { resumedBytes = state.acknowledged }
       progress?.received(state.acknowledged, of: segment.size)
       switch action {
       case .complete:
@@ -383,10 +384,15 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
   static func uploaded() -> Self {
     Self(
       response: { uploaded in
-        let headers = uploaded.response.headerFields.map { ($0.name, $0.value) }
-        var response = NetworkMiddlewareResponse(
-          statusCode: uploaded.response.statusCode, headers: Dictionary(headers) { "\($0), \($1)" },
-          data: uploaded.response.data)
+        let received = uploaded.response
+        guard
+          let head = ResponseHead.make(
+            version: received.protocolVersion, status: received.statusCode, reason: received.reasonPhrase,
+            fields: received.headerFields, url: received.url ?? uploaded.url)
+        else { throw NetworkError.invalidResponse }
+        var response = try NetworkMiddlewareResponse(
+          CollectedResponse(
+            head: head, data: received.data, end: ResponseEnd(timings: nil, trailers: received.trailers)))
         response.result = uploaded
         return response
       },
@@ -398,10 +404,16 @@ extension RequestRunner.ResponseAdapter where Success == UploadedFile {
         }
         // Whatever middleware makes of the response: a file that was not sent must not count as uploaded.
         guard let last else { throw NetworkMiddlewareError.invalidResponse }
+        let collected = try await response.collect()
+        let received = last.response
+        let isReceived =
+          status == received.statusCode && collected.head.fields == received.headerFields
+          && collected.data == received.data
         return .success(
-          UploadedFile(
-            url: last.url, size: last.size, resumedBytes: last.resumedBytes,
-            response: NetworkResponse(try await response.collect())))
+          isReceived
+            ? last
+            : UploadedFile(
+              url: last.url, size: last.size, resumedBytes: last.resumedBytes, response: NetworkResponse(collected)))
       })
   }
 }

@@ -108,6 +108,40 @@ import Testing
     }
   }
 
+  /// Also where the request accepts it: such a 401 is the result only if the token is not refreshed, and then its body must
+  /// be complete.
+  @Test(arguments: Wire.allCases, ["/announced", "/counted", "/coded", "/broken"])
+  func acceptedUnauthorizedIsRefreshedDespiteItsBody(wire: Wire, path: String) async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.fallback = { request in
+      if request.header("Authorization") == "Bearer new" { return .json(#"{"id":1}"#) }
+      switch request.path {
+      case "/announced": return .data(Data(count: 1_000), status: 401)
+      case "/counted": return .chunked([Data(count: 60), Data(count: 60)], status: 401)
+      case "/coded": return .data(Data("no gzip".utf8), status: 401).header("Content-Encoding", "gzip")
+      default: return .streaming(contentLength: 100, status: 401, [.sendString("x"), .close])
+      }
+    }
+    let probe = Probe<Numbered>(path: path, acceptedStatuses: .any, maximumResponseSize: 100)
+    let tokens = TestTokens("old")
+    let manager = wire.manager(server)
+    manager.tokenRefresher = tokens
+    #expect(try await manager.response(to: probe) { tokens.current }.statusCode == 200)
+    tokens.token.withLock { $0 = "old" }
+    #expect(try await manager.send(probe) { tokens.current } == Numbered(id: 1))
+    tokens.token.withLock { $0 = "old" }
+    #expect(try await manager.stream(probe) { tokens.current }.statusCode == 200)
+    #expect(tokens.count == 3)
+    let limited = wire.manager(server)
+    let isLimited = path == "/announced" || path == "/counted"
+    let error = await #expect(throws: (any Error).self) { try await limited.response(to: probe) { "old" } }
+    #expect((error is ResponseLimitError) == isLimited)
+    if path == "/announced" {
+      await #expect(throws: ResponseLimitError.self) { try await limited.stream(probe) { "old" } }
+    }
+  }
+
   @Test func mockBodyIsLimited() async throws {
     struct Mock: URLSessionProtocol {
       func data(for request: URLRequest) async throws -> (Data, URLResponse) {

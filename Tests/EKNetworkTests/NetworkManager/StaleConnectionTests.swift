@@ -59,7 +59,7 @@
     }
 
     /// By which a server recognises a repetition.
-    @Test(arguments: ["headers", "headerFields", "endpoint"])
+    @Test(arguments: ["headers", "headerFields", "endpoint", "middleware", "attemptMiddleware"])
     func requestWithIdempotencyKeyIsResent(_ place: String) async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
@@ -73,8 +73,17 @@
         #expect(try await adapter.request(on: order).id == 2)
       } else {
         let manager = Wire.automatic.isolatedManager(server)
+        let adding = Intercept { request, _, next in
+          var request = request
+          if request.httpMethod == "POST" { request.setValue("k", forHTTPHeaderField: "Idempotency-Key") }
+          return try await next(request)
+        }
+        if place == "middleware" { manager.middleware = [adding] }
+        if place == "attemptMiddleware" { manager.attemptMiddleware = [adding] }
         _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
-        let order = place == "headers" ? Order(headers: key) : Order(headerFields: ["Idempotency-Key": "k"])
+        var order = Order()
+        if place == "headers" { order.headers = key }
+        if place == "headerFields" { order.headerFields = ["Idempotency-Key": "k"] }
         #expect(try await manager.send(order).statusCode == 200)
         // The first one has met the connection that the server leaves.
         #expect(server.requests(path: "/next").count == 2)

@@ -59,7 +59,8 @@ import Testing
       for isCall in [true, false] {
         manager.middleware = isCall ? [Changing()] : []
         manager.attemptMiddleware = isCall ? [] : [Changing()]
-        let response = try await manager.response(to: Probe<Numbered>())
+        let response = try await manager.response(to: Probe<Numbered>(path: "/there"))
+        #expect(response.url?.path == "/item" && response.protocolVersion == "HTTP/1.1")
         #expect(
           response.headerFields.map(\.name) == ["Set-Cookie", "X-B", "set-cookie", "Transfer-Encoding", "X-A", "X-C"])
         #expect(response.values(for: "Set-Cookie") == Self.cookies)
@@ -86,6 +87,34 @@ import Testing
       ]
       let file = try await manager.download(Probe<Numbered>(), to: folder["b"])
       #expect(file.values(for: "X-C") == ["4"] && file.value(forHTTPHeaderField: "X-B") == "1")
+    }
+
+    /// Servers also send what a client must not send. By the time middleware sees it, a file is in place.
+    @Test(arguments: [("X Foo", "1"), ("X-Foo", "a\u{1B}b")])
+    func irregularFieldsPassMiddleware(name: String, value: String) async throws {
+      server.route("/irregular", .raw("HTTP/1.1 200 OK\r\n\(name): \(value)\r\nContent-Length: 1\r\n\r\na"))
+      let manager = Wire.automatic.manager(server)
+      let folder = try ScratchFolder()
+      let probe = Probe<Numbered>(path: "/irregular")
+      for field in [nil, "X-C", "X D"] {
+        manager.middleware = [
+          Intercept { request, _, next in
+            var response = try await next(request)
+            if let field { response.headers[field] = "4" }
+            return response
+          }
+        ]
+        // What middleware itself sets is held to the rules.
+        if field == "X D" {
+          await #expect(throws: NetworkMiddlewareError.invalidResponse) { try await manager.response(to: probe) }
+          continue
+        }
+        let file = try await manager.download(probe, to: folder[field ?? "none"])
+        #expect(file.value(forHTTPHeaderField: name) == value)
+        let response = try await manager.response(to: probe)
+        #expect(response.value(forHTTPHeaderField: name) == value)
+        #expect(response.value(forHTTPHeaderField: "X-C") == (field == nil ? nil : "4"))
+      }
     }
 
     /// A change under another spelling of the name is not lost.
@@ -156,14 +185,62 @@ import Testing
     #expect(made.values(for: "x-b") == ["1"])
   }
 
+  /// Which is the base of its links.
+  @Test(arguments: Wire.allCases) func changedResponseKeepsItsURLAndVersion(wire: Wire) async throws {
+    server.route("/v2/items") { _ in .json(#"{"id":5}"#).header("Link", #"<items?page=2>; rel="next""#) }
+    server.route("/v1/items") { _ in .redirect(to: "/v2/items", status: 302) }
+    let manager = wire.manager(server)
+    let version = try await manager.response(to: Probe<Numbered>(path: "/v2/items")).protocolVersion
+    let changing = Intercept { request, _, next in
+      var response = try await next(request)
+      response.headers["X-C"] = "4"
+      return response
+    }
+    for isCall in [true, false] {
+      manager.middleware = isCall ? [changing] : []
+      manager.attemptMiddleware = isCall ? [] : [changing]
+      let response = try await manager.response(to: Probe<Numbered>(path: "/v1/items"))
+      #expect(response.value(forHTTPHeaderField: "X-C") == "4" && response.url?.path == "/v2/items")
+      #expect(response.protocolVersion == version)
+      let decoded = try await manager.decodedResponse(to: Probe<Numbered>(path: "/v1/items"))
+      #expect(decoded.link("next")?.absoluteString == server.url("/v2/items?page=2").absoluteString)
+    }
+  }
+
   @Test(arguments: Wire.allCases) func contentThatCannotBeDecodedIsAnError(wire: Wire) async throws {
     server.route("/coded") { _ in .data(Data("no gzip".utf8)).header("Content-Encoding", "gzip") }
     let manager = wire.manager(server)
-    _ = try await manager.send(Probe<EmptyResponse>(path: "/coded"))
-    let error = await #expect(throws: URLError.self) {
-      try await manager.response(to: Probe<EmptyResponse>(path: "/coded"))
+    let passing = Intercept { request, _, next in try await next(request) }
+    for middleware in [[], [passing]] as [[any NetworkMiddleware]] {
+      manager.middleware = middleware
+      _ = try await manager.send(Probe<EmptyResponse>(path: "/coded"))
+      let error = await #expect(throws: URLError.self) {
+        try await manager.response(to: Probe<EmptyResponse>(path: "/coded"))
+      }
+      #expect(error?.code == .cannotDecodeContentData)
+      await #expect(throws: URLError.self) { _ = try await manager.send(CodedItem()) }
     }
-    #expect(error?.code == .cannotDecodeContentData)
+    // Nor is it an empty body for the middleware itself.
+    let codes = Locked<[URLError.Code]>([])
+    let reading = Intercept { request, _, next in
+      var response = try await next(request)
+      do {
+        _ = try await response.data()
+      } catch let error as URLError {
+        codes.withLock { $0.append(error.code) }
+      }
+      return response
+    }
+    manager.middleware = [reading]
+    _ = try await manager.send(Probe<EmptyResponse>(path: "/coded"))
+    #expect(codes.withLock { $0 } == [.cannotDecodeContentData])
+  }
+
+  /// Has a decoder of its own, which would take no data for an empty body.
+  private struct CodedItem: NetworkRequest {
+    let path = "/coded"
+    let method = HTTPMethod.get
+    func decodeResponse(data: Data, response: URLResponse) throws -> EmptyResponse { EmptyResponse() }
   }
 
   private struct Missing: PrismNetworkRequest {

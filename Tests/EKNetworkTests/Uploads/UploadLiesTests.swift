@@ -193,6 +193,25 @@ import Testing
     #expect(delays.withLock { $0 } == [.seconds(1), .seconds(1)])
   }
 
+  /// What the server has is known from the response after the lock.
+  @Test(arguments: Kind.allCases)
+  func lockedUploadIsResumed(_ kind: Kind) async throws {
+    let folder = try ScratchFolder()
+    let file = try folder.file("a", Data.noise(300_000))
+    let server = try UploadServer(kind)
+    server.state.withLock { $0.cuts = [100_000] }
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    let options = UploadOptions(using: kind, state: folder["state"])
+    await #expect(throws: URLError.self) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options)
+    }
+    lock(server, for: 1)
+    let result = try await manager.upload(
+      CreateUpload(retryPolicy: Self.transientFailures), fromFile: file, options: options)
+    #expect((99_000...100_000).contains(result.resumedBytes))
+    #expect(server.methods == ["POST", "PATCH", "HEAD", "HEAD", "PATCH"])
+  }
+
   @Test func lockedUploadIsTriedAgainWithinTheLimit() async throws {
     let folder = try ScratchFolder()
     let file = try folder.file("a", Data.noise(1_000))

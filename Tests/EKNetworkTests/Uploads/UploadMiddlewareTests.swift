@@ -86,4 +86,46 @@ import Testing
     #expect(server.methods == ["POST", "PATCH", "DELETE"])
     #expect(folder.names == ["a.bin"])
   }
+
+  /// Servers also send fields that a client must not send. By the time middleware sees them, the upload is complete.
+  @Test(arguments: Kind.allCases)
+  func irregularFieldPassesMiddleware(_ kind: Kind) async throws {
+    let server = try UploadServer(kind)
+    let state = server.state
+    state.withLock {
+      $0.override = { request in state.withLock { $0.respond(request, kind) }.header("X-Foo", "a\u{1B}b") }
+    }
+    let manager = Wire.automatic.manager(server.server)
+    manager.middleware = [Intercept { request, _, next in try await next(request) }]
+    let result = try await manager.upload(CreateUpload(), fromFile: file, options: options(kind))
+    #expect(result.response.value(forHTTPHeaderField: "X-Foo") == "a\u{1B}b")
+    #expect(server.methods == ["POST", "PATCH"])
+  }
+
+  @Test(arguments: Kind.allCases)
+  func responseIsTheSameBehindMiddleware(_ kind: Kind) async throws {
+    let passing = Intercept { request, _, next in try await next(request) }
+    let changing = Intercept { request, _, next in
+      var response = try await next(request)
+      response.headers["X-C"] = "4"
+      return response
+    }
+    for middleware in [[], [passing], [changing]] as [[any NetworkMiddleware]] {
+      let server = try UploadServer(kind)
+      let state = server.state
+      state.withLock {
+        $0.override = { request in
+          state.withLock { $0.respond(request, kind) }.header("X-Part", "1").header("X-Part", "2")
+        }
+      }
+      let manager = Wire.automatic.manager(server.server)
+      manager.middleware = middleware
+      let result = try await manager.upload(CreateUpload(), fromFile: file, options: options(kind))
+      #expect(result.response.url?.path == "/files/1")
+      #if os(Linux)
+        #expect(result.response.values(for: "X-Part") == ["1", "2"])
+        #expect(result.response.protocolVersion == "HTTP/1.1")
+      #endif
+    }
+  }
 }

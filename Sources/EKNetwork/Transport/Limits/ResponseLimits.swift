@@ -25,7 +25,8 @@ struct ResponseLimits: Hashable, Sendable {
   }
 
   /// Returns the response with these limits applied. An announced length is checked at once, but only fails a response
-  /// that is accepted: the status of every other one is useful without its body.
+  /// that is accepted: the status of every other one is useful without its body, and so is a 401, after which the token
+  /// is refreshed.
   func applied(
     to response: TransportResponse, of request: URLRequest, accepted: StatusCodes = .successful
   ) throws -> TransportResponse {
@@ -38,7 +39,8 @@ struct ResponseLimits: Hashable, Sendable {
       response.body.cancel()
       let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)
       let isRead = readsRedirects || !response.head.isRedirect
-      guard !isRead || !response.head.isAccepted(accepted) else { throw error }
+      let isNeeded = response.head.isAccepted(accepted) && response.head.statusCode != 401
+      guard !isRead || !isNeeded else { throw error }
       var refused = response
       refused.body = FailedBody(error)
       return refused
@@ -83,7 +85,7 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
 
 /// A body that throws an error when it is read.
 final class FailedBody: TransportBody {
-  private let error: any Error
+  let error: any Error
 
   init(_ error: any Error) { self.error = error }
 

@@ -149,12 +149,16 @@ extension ResponseHead {
     return Self.make(status: status, reason: reasonPhrase, fields: fields, url: url) ?? self
   }
 
-  /// Creates an HTTP/1.1 head, which represents every version here. Returns `nil` for values that a head cannot
-  /// contain.
-  static func make(status: Int, reason: String, fields: HeaderFieldList, url: URL) -> ResponseHead? {
+  /// Creates a head; by default one of HTTP/1.1, which represents every version in a cache. Returns `nil` for values that a
+  /// head cannot contain.
+  ///
+  /// - Parameter version: The version of the protocol; `nil` if it is not known.
+  static func make(
+    version: String? = "HTTP/1.1", status: Int, reason: String, fields: HeaderFieldList, url: URL
+  ) -> ResponseHead? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(fields.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
-    bytes.append(contentsOf: "HTTP/1.1 \(status) \(reason)\r\n".utf8)
+    bytes.append(contentsOf: "\(version ?? "") \(status) \(reason)\r\n".utf8)
     for field in fields.fields {
       bytes.append(contentsOf: field.name.utf8)
       bytes.append(contentsOf: ": ".utf8)
