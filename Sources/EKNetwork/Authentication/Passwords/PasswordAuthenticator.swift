@@ -46,21 +46,38 @@ struct PasswordAuthenticator {
     var isAccepted = false
   }
 
-  /// How many servers and users are remembered.
+  /// How many passwords are remembered.
   private static let capacity = 256
+  /// How many servers are remembered to have asked for Digest: at least as many as there are passwords.
+  private static let serverCapacity = 4096
   /// How often one request may be sent again: a nonce may be too old once.
   static let maximumRetryCount = 2
+
+  /// A server, with whom its connection trusts.
+  private struct Server: Hashable {
+    let origin: Origin
+    let trust: String?
+
+    init(_ key: Key) {
+      origin = key.origin
+      trust = key.trust
+    }
+  }
 
   private var uses: [Key: DigestUse] = [:]
   /// The keys, the oldest first.
   private var order: [Key] = []
+  /// The servers that have asked for Digest, for whichever password. In a memory of their own: many users of one server
+  /// must not make it forgotten. What is forgotten may be sent in the clear, so it is the server that has not asked for longest.
+  private var digestServers: [Server: UInt64] = [:]
+  private var lastChallenge: UInt64 = 0
 
   /// Returns what to send before the server asks. A password that it has not accepted is only sent when asked for: servers
   /// count the failures.
   ///
   /// - Parameter unasked: What to send to a server that has not asked for Digest before.
   mutating func scheme(for key: Key, unasked: Scheme? = nil) -> Scheme? {
-    guard let use = uses[key] else { return unasked }
+    guard let use = uses[key] else { return digestServers[Server(key)] == nil ? unasked : nil }
     return use.isAccepted ? next(use, for: key) : nil
   }
 
@@ -77,10 +94,12 @@ struct PasswordAuthenticator {
   mutating func scheme(
     after challenges: [AuthenticationChallenge], for key: Key, sent: Scheme?, retryCount: Int, clientNonce: String
   ) -> Scheme? {
+    let best = DigestChallenge.best(of: challenges)
+    if best != nil { noteDigest(Server(key)) }
     guard retryCount < Self.maximumRetryCount else { return nil }
-    guard let challenge = DigestChallenge.best(of: challenges) else {
+    guard let challenge = best else {
       let offersBasic = challenges.contains { $0.scheme == "basic" && $0.parameters["realm"] != nil }
-      return offersBasic && uses[key] == nil && sent == nil ? .basic : nil
+      return offersBasic && digestServers[Server(key)] == nil && sent == nil ? .basic : nil
     }
     var usedNonce: String?
     if case .digest(let use)? = sent { usedNonce = use.challenge.nonce }
@@ -98,6 +117,15 @@ struct PasswordAuthenticator {
         for: key)
     }
     return next(DigestUse(challenge: challenge, sessionNonce: clientNonce, count: 0), for: key)
+  }
+
+  private mutating func noteDigest(_ server: Server) {
+    lastChallenge += 1
+    digestServers[server] = lastChallenge
+    guard digestServers.count > Self.serverCapacity, let oldest = digestServers.min(by: { $0.value < $1.value }) else {
+      return
+    }
+    digestServers[oldest.key] = nil
   }
 
   private mutating func next(_ last: DigestUse, for key: Key) -> Scheme? {

@@ -153,6 +153,7 @@ final class CookieJar: Sendable {
   }
 
   private func write() {
+    acceptForeignChanges()
     while let next = state.withLock({ $0.nextWrite() }) {
       switch next {
       case .set(let cookie):
@@ -167,12 +168,16 @@ final class CookieJar: Sendable {
       #if !canImport(Darwin)
         CookieFolder.protect()
       #endif
-      // Other code may have changed something in the meantime.
-      if let contents = contents(whileWriting: true) {
-        let now = Date()
-        state.withLock { $0.accept(contents, now: now) }
-      }
+      acceptForeignChanges()
     }
+  }
+
+  /// Takes over what other code has changed since the storage was last looked at, before the next write: it may be about the
+  /// very cookie that is to be written. A storage without a file is written as soon as it has been looked at.
+  private func acceptForeignChanges() {
+    guard queue != nil, let contents = contents(whileWriting: true) else { return }
+    let now = Date()
+    state.withLock { $0.accept(contents, now: now) }
   }
 
   /// What was received before the program ends is written, if that does not take longer than a few seconds.

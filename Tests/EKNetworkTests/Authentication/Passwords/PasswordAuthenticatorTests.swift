@@ -164,6 +164,31 @@ import Testing
     #expect(authenticator.scheme(for: key, unasked: .basic) != .basic)
   }
 
+  /// It is the server that has asked, not one user's server.
+  @Test mutating func otherPasswordIsNotRevealedAfterDigest() throws {
+    _ = scheme(after: digest("n"))
+    for (user, password) in [("u", "q"), ("v", "p")] {
+      let other = PasswordAuthenticator.Key(
+        credential: PasswordCredential(user: user, password: password), origin: key.origin, trust: nil)
+      #expect(authenticator.scheme(for: other, unasked: .basic) == nil)
+      #expect(scheme(after: basic, for: other) == nil)
+    }
+    let elsewhere = PasswordAuthenticator.Key(
+      credential: key.credential, origin: try Self.origin("http://b"), trust: nil)
+    #expect(authenticator.scheme(for: elsewhere, unasked: .basic) == .basic)
+  }
+
+  /// A gateway may have a password for each of its users.
+  @Test mutating func manyUsersDoNotMakeTheServerForgotten() {
+    for number in 0..<300 {
+      let other = PasswordAuthenticator.Key(
+        credential: PasswordCredential(user: "u\(number)", password: "p"), origin: key.origin, trust: nil)
+      _ = scheme(after: digest("n"), for: other)
+    }
+    #expect(authenticator.scheme(for: key, unasked: .basic) == nil)
+    #expect(scheme(after: basic) == nil)
+  }
+
   @Test mutating func noMoreThanSomeServersAreRemembered() throws {
     for port in 1000..<1300 {
       let origin = try Self.origin("http://a:\(port)")

@@ -161,6 +161,33 @@
       #expect(Set(disk.storage.cookies?.map(\.value) ?? []) == ["theirs", "1"])
     }
 
+    /// A logout, or a login, of other code before a cookie with the same name is written.
+    @Test(arguments: ["user=new", "user=; Max-Age=0"])
+    func changeOfOtherCodePrevailsForTheSameCookie(_ line: String) async throws {
+      let disk = try StorageWithFile()
+      let cookies = SessionCookies(configuration: disk.configuration)
+      let queue = try #require(CookieJar.of(disk.storage).queue)
+      try store(["user=old"], cookies)
+      await queue.run {}
+      let isRemoved = line == "user=new"
+      let (isBusy, mayGoOn) = (Gate(), Gate())
+      queue.start {
+        isBusy.open()
+        mayGoOn.waitBlocking(timeout: .seconds(600))
+      }
+      #expect(await isBusy.wait())
+      try store([line], cookies)
+      if isRemoved {
+        disk.storage.deleteCookie(try foreign("user"))
+      } else {
+        disk.storage.setCookie(try foreign("user", "theirs"))
+      }
+      mayGoOn.open()
+      await queue.run {}
+      #expect(try sent(cookies) == (isRemoved ? [] : ["user=theirs"]))
+      #expect(disk.storage.cookies?.map(\.value) == (isRemoved ? [] : ["theirs"]))
+    }
+
     /// A cookie that the storage contains already costs no write of its file.
     @Test(arguments: [
       ("a=1; Max-Age=3600", "a=1; Max-Age=3600", false), ("a=1", "a=1", false),
