@@ -123,7 +123,8 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added),
+        SessionTask(
+          taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added, sent: request),
         identifier: task.taskIdentifier)
       taskResponse.gate.start(task)
     }

@@ -19,6 +19,8 @@ struct SessionTask: Sendable {
   let addedFields: [String]
   /// Whether a cancellation that the library did not request means that the server's key was refused.
   var refusesKeys = false
+  /// The request that Foundation sends on Linux. Its stream is the one that is read.
+  var sent: URLRequest?
 
   func didReceive(_ response: URLResponse) {
     guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
@@ -101,10 +103,13 @@ struct SessionTask: Sendable {
         taskResponse.rejectChallenge()
         return taskResponse.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
       }
-      // The stream has already been read, and Foundation would send an empty body.
-      let body = original.httpBodyStream as? BodyInputStream
-      guard original.httpBodyStream == nil || body?.source.isReplayable == true else {
-        return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
+      // Foundation reads on in the same stream: it would send no body, or only what an early response has left of it.
+      // It has finished the first transfer before it asks, so nothing else reads the stream.
+      if let stream = sent?.httpBodyStream {
+        guard let body = stream as? BodyInputStream, body.source.isReplayable else {
+          return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
+        }
+        body.rewind()
       }
       taskResponse.restartWithCredentials()
       taskResponse.gate.answer { completionHandler(.useCredential, credential) }
