@@ -31,11 +31,15 @@ struct SessionTask: Sendable {
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     // Foundation never reports the response of a redirect without a Location to the delegate.
     if error == nil, let response = response as? HTTPURLResponse, taskResponse.response == nil { store(response) }
-    taskResponse.didComplete(refusal(error) ?? error, response: response)
+    taskResponse.didComplete(error.map { refusal($0) ?? bodyFailure ?? $0 }, response: response)
   }
 
+  /// The error of the request's body. Foundation on Linux only reports that a callback of its own has ended the
+  /// transfer.
+  private var bodyFailure: (any Error)? { (sent?.httpBodyStream as? BodyInputStream)?.streamError }
+
   /// Returns the error for a key that the delegate refused, which Foundation only reports as a cancellation.
-  private func refusal(_ error: (any Error)?) -> (any Error)? {
+  private func refusal(_ error: any Error) -> (any Error)? {
     guard refusesKeys, (error as? URLError)?.code == .cancelled else { return nil }
     return URLError(
       .serverCertificateUntrusted, url: original.url, description: "The server's certificate or key is not trusted.")
