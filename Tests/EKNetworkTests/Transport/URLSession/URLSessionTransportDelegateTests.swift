@@ -283,6 +283,20 @@ struct URLSessionTransportDelegateTests {
     #expect(received.header("X-Two") == "request")
   }
 
+  @Test("A proxy that Foundation ignores fails the request", .enabled(if: Platform.isLinux))
+  func proxyOfConfiguration() async throws {
+    server.route("/", .text("ok"))
+    for kind in ["HTTP", "HTTPS"] {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.connectionProxyDictionary = ["\(kind)Enable": 1, "\(kind)Proxy": "127.0.0.1", "\(kind)Port": 1]
+      let error = await #expect(throws: TransportOptionError.self) {
+        try await URLSessionTransport(URLSession(configuration: configuration)).fetch(request("/"))
+      }
+      #expect(error?.option == "connectionProxyDictionary")
+    }
+    #expect(server.acceptedConnections == 0)
+  }
+
   @Test("Cookies of every Set-Cookie line are sent back; an explicit field takes precedence")
   func cookies() async throws {
     server.route(
