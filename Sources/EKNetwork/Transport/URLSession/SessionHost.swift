@@ -262,7 +262,8 @@ final class SystemSessionHost: Sendable {
     caching = SessionCaching(configuration)
     // Read once: each access to a session's configuration copies it.
     isBackground = session.isBackground
-    settings = SessionSettings(configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls))
+    settings = SessionSettings(
+      configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls), session: session)
     guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {
