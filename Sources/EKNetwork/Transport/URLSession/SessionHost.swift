@@ -120,6 +120,9 @@ import Foundation
         request.setValue("close", forHTTPHeaderField: "Connection")
         added.append("Connection")
       }
+      // Credentials in the URL are in `Authorization` as far as they are to be sent. libcurl would send them as Basic to a
+      // server that has asked for Digest.
+      request.url = request.url?.withoutCredentials
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
