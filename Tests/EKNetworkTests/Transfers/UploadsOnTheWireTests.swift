@@ -145,14 +145,14 @@ import Testing
     #expect(throws: RequestBodyError.fileChanged(url, announced: 3, actual: 3)) { _ = try segment.open() }
   }
 
-  @Test(arguments: [-1_000_000, -1, 1, 1_000_000])
-  func fileResizedDuringTheUploadIsAnError(change: Int) async throws {
+  @Test(arguments: Wire.allCases, [-1_000_000, -1, 1, 1_000_000])
+  func fileResizedDuringTheUploadIsAnError(_ wire: Wire, change: Int) async throws {
     let size = 32 << 20
     let url = try folder.file("a", Data(count: size))
     let opening = Gate()
     let hasChanged = Gate()
     server.route("/files", onHead: { _ in .steps([.open(opening), .wait(hasChanged)]) }) { _ in .text("") }
-    let manager = Wire.automatic.manager(server)
+    let manager = wire.manager(server)
     let upload = Task { [probe = SendablePost(url: url)] in try await manager.send(probe) }
     #expect(await opening.wait())
     #expect(truncate(url.path, off_t(size + change)) == 0)

@@ -37,6 +37,13 @@ final class BodyInputStream: InputStream {
     status = .closed
   }
 
+  /// Returns to the first byte: opening the stream again reads the whole body. Only called if the source is replayable,
+  /// and while nothing reads the stream.
+  func rewind() {
+    reader?.close()
+    (reader, status, failure) = (nil, .notOpen, nil)
+  }
+
   override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
     guard status == .open, let reader else { return status == .error ? -1 : 0 }
     do {

@@ -71,8 +71,7 @@ public struct RequestBody {
   ///   - stream: As for ``init(stream:contentType:)``.
   ///   - contentType: The media type.
   ///   - length: The number of bytes in the stream. If it differs,
-  ///     ``RequestBodyError/lengthMismatch(declared:actual:)`` is thrown, with Foundation's implementation on Linux a
-  ///     `URLError`, and the last bytes are not sent.
+  ///     ``RequestBodyError/lengthMismatch(declared:actual:)`` is thrown, and the last bytes are not sent.
   public init(stream: InputStream, contentType: String, length: Int64) {
     content = .stream(stream)
     self.contentType = contentType

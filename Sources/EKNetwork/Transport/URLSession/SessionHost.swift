@@ -120,10 +120,14 @@ import Foundation
         request.setValue("close", forHTTPHeaderField: "Connection")
         added.append("Connection")
       }
+      // Credentials in the URL are in `Authorization` as far as they are to be sent. libcurl would send them as Basic to a
+      // server that has asked for Digest.
+      request.url = request.url?.withoutCredentials
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added),
+        SessionTask(
+          taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added, sent: request),
         identifier: task.taskIdentifier)
       taskResponse.gate.start(task)
     }
@@ -261,7 +265,8 @@ final class SystemSessionHost: Sendable {
     caching = SessionCaching(configuration)
     // Read once: each access to a session's configuration copies it.
     isBackground = session.isBackground
-    settings = SessionSettings(configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls))
+    settings = SessionSettings(
+      configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls), session: session)
     guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {

@@ -19,6 +19,8 @@ struct SessionTask: Sendable {
   let addedFields: [String]
   /// Whether a cancellation that the library did not request means that the server's key was refused.
   var refusesKeys = false
+  /// The request that Foundation sends on Linux. Its stream is the one that is read.
+  var sent: URLRequest?
 
   func didReceive(_ response: URLResponse) {
     guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
@@ -29,11 +31,15 @@ struct SessionTask: Sendable {
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     // Foundation never reports the response of a redirect without a Location to the delegate.
     if error == nil, let response = response as? HTTPURLResponse, taskResponse.response == nil { store(response) }
-    taskResponse.didComplete(refusal(error) ?? error, response: response)
+    taskResponse.didComplete(error.map { refusal($0) ?? bodyFailure ?? $0 }, response: response)
   }
 
+  /// The error of the request's body. Foundation on Linux only reports that a callback of its own has ended the
+  /// transfer.
+  private var bodyFailure: (any Error)? { (sent?.httpBodyStream as? BodyInputStream)?.streamError }
+
   /// Returns the error for a key that the delegate refused, which Foundation only reports as a cancellation.
-  private func refusal(_ error: (any Error)?) -> (any Error)? {
+  private func refusal(_ error: any Error) -> (any Error)? {
     guard refusesKeys, (error as? URLError)?.code == .cancelled else { return nil }
     return URLError(
       .serverCertificateUntrusted, url: original.url, description: "The server's certificate or key is not trusted.")
@@ -101,10 +107,13 @@ struct SessionTask: Sendable {
         taskResponse.rejectChallenge()
         return taskResponse.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
       }
-      // The stream has already been read, and Foundation would send an empty body.
-      let body = original.httpBodyStream as? BodyInputStream
-      guard original.httpBodyStream == nil || body?.source.isReplayable == true else {
-        return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
+      // Foundation reads on in the same stream: it would send no body, or only what an early response has left of it.
+      // It has finished the first transfer before it asks, so nothing else reads the stream.
+      if let stream = sent?.httpBodyStream {
+        guard let body = stream as? BodyInputStream, body.source.isReplayable else {
+          return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
+        }
+        body.rewind()
       }
       taskResponse.restartWithCredentials()
       taskResponse.gate.answer { completionHandler(.useCredential, credential) }

@@ -84,6 +84,9 @@ extension URLError {
 
   /// Parts of libcurl's messages, first match first.
   private static let messages: [(part: String, code: Code)] = [
+    // Before the others: these contain the name of the host, which may be "tls.example.com".
+    ("resolve host", .cannotFindHost),
+    ("failed to connect", .cannotConnectToHost),
     // OpenSSL's X.509 verification results, as libcurl prints them.
     ("certificate has expired", .serverCertificateHasBadDate),
     ("certificate is not yet valid", .serverCertificateNotYetValid),
@@ -134,8 +137,6 @@ extension URLError {
     ("ssl", .secureConnectionFailed),
     ("tls", .secureConnectionFailed),
     ("wrong version number", .secureConnectionFailed),
-    ("resolve host", .cannotFindHost),
-    ("failed to connect", .cannotConnectToHost),
     ("timed out", .timedOut),
   ]
 }

@@ -87,6 +87,10 @@ struct URLSessionTransport: Transport {
     if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
     var request = request
     #if !canImport(Darwin)
+      // Foundation ignores it, and would send the request, with its credentials, past the proxy.
+      if let proxies = sessionSettings.proxies, proxies.plain != nil || proxies.secure != nil {
+        throw TransportOptionError(option: "connectionProxyDictionary", library: "URLSession on Linux")
+      }
       // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
       // would stall the whole process.
       if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyInputStream)?.source {

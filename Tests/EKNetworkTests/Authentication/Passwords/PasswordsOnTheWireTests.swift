@@ -124,12 +124,18 @@ import Testing
     #expect(schemes == ["Bearer"])
   }
 
-  @Test func userOfURLIsBasicUntilDigestIsAskedFor() async throws {
+  @Test(arguments: Wire.allCases) func userOfURLIsBasicUntilDigestIsAskedFor(_ wire: Wire) async throws {
     asksForDigest()
     let url = try #require(URL(string: server.baseURL.absoluteString.replacing("//", with: "//u:p@")))
-    let manager = Wire.automatic.manager(url)
+    let manager = wire.manager(url)
     for _ in 0..<2 { _ = try await manager.send(Ask(credential: nil)) }
     #expect(schemes == ["Basic", "Digest", "Digest"])
+    // The password was changed: nothing is sent in advance, and never in the clear.
+    server.route("/item") { _ in Self.challenge }
+    for _ in 0..<2 {
+      await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask(credential: nil)) }
+    }
+    #expect(schemes == ["Basic", "Digest", "Digest", "Digest", nil, "Digest"])
   }
 
   @Test func passwordIsNotRevealedAfterDigest() async throws {

@@ -54,6 +54,30 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
+  @Test("All hosts of a session know how its servers ask for passwords")
+  func sharedAuthenticator() throws {
+    let (session, other) = (SessionDouble(port: 1), SessionDouble(port: 1))
+    let hosts = [session, session, other].map { session in
+      SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }
+    }
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let key = PasswordAuthenticator.Key(
+      credential: PasswordCredential(user: "u", password: "p"), origin: try #require(Origin(url)), trust: nil)
+    let challenges = AuthenticationChallenge.all(in: "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")
+    let asked = hosts[0].settings.authenticator.withLock {
+      $0.scheme(after: challenges, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+    }
+    #expect(asked != nil)
+    let basic = AuthenticationChallenge.all(in: "Basic realm=\"r\"")
+    let isBasicSent = hosts.map { host in
+      let scheme = host.settings.authenticator.withLock {
+        $0.scheme(after: basic, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+      }
+      return scheme != nil
+    }
+    #expect(isBasicSent == [false, false, true])
+  }
+
   @Test("The length that is announced is that of the body which is sent")
   func contentLength() async throws {
     let server = try LoopbackServer()

@@ -26,6 +26,10 @@ struct URLErrorMappingTests {
       ("Unrecognized content encoding type. libcurl understands deflate, gzip", .cannotDecodeContentData),
       ("Error while processing content unencoding: incorrect header check", .cannotDecodeContentData),
       ("Illegal or missing hexadecimal sequence in chunked-encoding", .badServerResponse),
+      (
+        "Failed to connect to tls.example.com port 80 after 3052 ms: Couldn't connect to server", .cannotConnectToHost
+      ),
+      ("Could not resolve host: headers.example.com", .cannotFindHost),
       ("something new", .unknown),
     ])
   func text(_ text: String, _ code: URLError.Code) {

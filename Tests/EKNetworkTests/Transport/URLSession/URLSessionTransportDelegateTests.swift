@@ -198,6 +198,55 @@ struct URLSessionTransportDelegateTests {
     #expect(server.requestCount == 1)
   }
 
+  @Test("A body that can be sent again is complete with the credentials", .enabled(if: Platform.isLinux))
+  func credentialsForReplayableBody() async throws {
+    let folder = try ScratchFolder()
+    let data = Data.noise(200_000)
+    let file = try FileSegment(try folder.file("a", data))
+    server.route("POST", "/secret") { request in
+      guard request.header("Authorization") != nil else {
+        return .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""])
+      }
+      return .text("secret")
+    }
+    for segment in [BodySegment.data(data), .file(file)] {
+      let fetched = try await URLSessionTransport(session(basicDelegate())).fetch(
+        request("/secret") {
+          $0.httpMethod = "POST"
+          $0.httpBodyStream = BodyInputStream(.segments([segment]))
+        })
+      #expect(fetched.head.statusCode == 200)
+    }
+    #expect(server.requests.map { $0.header("Authorization") != nil } == [false, true, false, true])
+    #expect(server.requests.map(\.body) == [data, data, data, data])
+  }
+
+  @Test("A body of which a part was sent is complete with the credentials", .enabled(if: Platform.isLinux))
+  func credentialsForBodyRefusedEarly() async throws {
+    server.route(
+      "POST", "/secret",
+      onHead: { request in
+        guard request.header("Authorization") == nil else { return .readBody }
+        return .respond(
+          .text("no", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]).then(.close))
+      }
+    ) { .text("\($0.bodyByteCount)") }
+    // More than the system's buffers hold.
+    let segments = [BodySegment](repeating: .data(Data.noise(1 << 20)), count: 32)
+    let fetched = try await URLSessionTransport(session(basicDelegate())).fetch(
+      request("/secret") {
+        $0.httpMethod = "POST"
+        $0.httpBodyStream = BodyInputStream(.segments(segments))
+      })
+    #expect(fetched.head.statusCode == 200)
+    #expect(fetched.data == Data("\(32 << 20)".utf8))
+  }
+
+  private func basicDelegate() -> TaskChallengeDelegate {
+    TaskChallengeDelegate(
+      ChallengeAnswer(.useCredential, URLCredential(user: "user", password: "pass", persistence: .none)))
+  }
+
   // MARK: - Everything else
 
   @Test("The delegate receives upload progress")
@@ -232,6 +281,20 @@ struct URLSessionTransportDelegateTests {
     let received = try #require(server.requests.first)
     #expect(received.header("X-One") == "session")
     #expect(received.header("X-Two") == "request")
+  }
+
+  @Test("A proxy that Foundation ignores fails the request", .enabled(if: Platform.isLinux))
+  func proxyOfConfiguration() async throws {
+    server.route("/", .text("ok"))
+    for kind in ["HTTP", "HTTPS"] {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.connectionProxyDictionary = ["\(kind)Enable": 1, "\(kind)Proxy": "127.0.0.1", "\(kind)Port": 1]
+      let error = await #expect(throws: TransportOptionError.self) {
+        try await URLSessionTransport(URLSession(configuration: configuration)).fetch(request("/"))
+      }
+      #expect(error?.option == "connectionProxyDictionary")
+    }
+    #expect(server.acceptedConnections == 0)
   }
 
   @Test("Cookies of every Set-Cookie line are sent back; an explicit field takes precedence")
