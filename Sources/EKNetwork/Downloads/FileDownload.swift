@@ -114,6 +114,8 @@ actor FileDownload {
   func failed() {
     let isKept = state.map(\.isResumable) ?? (partial?.held != nil)
     if !isKept { partial?.discard() }
+    // The lock of the file must not last as long as middleware that ignores its cancellation.
+    partial = nil
   }
 
   // MARK: - One response

@@ -146,6 +146,8 @@ actor FileUpload {
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
   func failed() {
     if recordFile?.record == nil { recordFile?.remove() }
+    // The lock of the file must not last as long as middleware that ignores its cancellation.
+    recordFile = nil
   }
 
   // MARK: - One request
