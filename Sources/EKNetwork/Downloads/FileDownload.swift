@@ -27,6 +27,8 @@ actor FileDownload {
   private var hasChanged = false
   private var state: DownloadState?
   private var resumedBytes: Int64 = 0
+  /// The response that has completed the file, for the log.
+  private(set) var completion: (head: ResponseHead, timings: NetworkTimings?)?
 
   /// Creates a download, after checking the destination, before any request is sent.
   ///
@@ -92,11 +94,11 @@ actor FileDownload {
         try partial?.prepare(at: position, of: state?.representation)
         if position == 0 { resumedBytes = 0 }
         report()
-        if try await receive(response.body) { return try finish(response.head) }
+        if try await receive(response.body) { return try finish(response) }
       case .complete:
         try await response.drain()
         report()
-        return try finish(response.head)
+        return try finish(response)
       case .startOver:
         try await response.drain()
         try discard()
@@ -189,7 +191,9 @@ actor FileDownload {
     }
   }
 
-  private func finish(_ head: ResponseHead) throws -> Outcome {
+  private func finish(_ response: TransportResponse) throws -> Outcome {
+    let head = response.head
+    completion = (head, response.body.end?.timings)
     let size = state?.length ?? 0
     let isMoved = try partial?.finish(
       replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)
@@ -307,7 +311,10 @@ extension RequestRunner {
         adapter: .downloaded(by: download, over: exchange)
       ) { try await download.attempt($0, over: $1) }
       progress?.succeeded()
-      log?.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
+      let completion = await download.completion
+      log?.finished(
+        status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: completion?.timings,
+        head: completion?.head)
       return file
     } catch {
       await download.failed()
