@@ -23,6 +23,8 @@ struct DownloadState: Equatable, Sendable {
 
   /// An identifier of the resource.
   let resource: String
+  /// An identifier of the resource without the parameters of a signature; `nil` if it is not known.
+  private let source: String?
   private let requester: String?
   private let trust: String?
   /// Whether the caller's request has a range of its own, so that a partial response is expected.
@@ -41,6 +43,7 @@ struct DownloadState: Equatable, Sendable {
 
   /// - Parameters:
   ///   - resource: An identifier of the resource.
+  ///   - source: An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   ///   - requester: An identifier of the requester, and of the requested variant.
   ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
   ///   - held: The version that the bytes of an earlier download belong to.
@@ -48,17 +51,20 @@ struct DownloadState: Equatable, Sendable {
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
   ///   - isRepeatable: Whether it is a GET, and the download may be resumed.
   init(
-    resource: String, requester: String? = nil, trust: String? = nil, held: Representation? = nil, length: Int64 = 0,
+    resource: String, source: String? = nil, requester: String? = nil, trust: String? = nil,
+    held: Representation? = nil, length: Int64 = 0,
     wantsPart: Bool = false, isRepeatable: Bool = true
   ) {
     self.resource = resource
+    self.source = source
     self.requester = requester
     self.trust = trust
     self.wantsPart = wantsPart
     self.isRepeatable = isRepeatable
     // A strong tag identifies a single representation, for every user (RFC 9110 §8.8.1); what two users get may have
     // the same date. Neither is worth more than the server that it came from, which others may not trust.
-    guard let held, held.requestedURL == resource, held.condition != nil, held.trust == trust,
+    guard let held, held.requestedURL == resource || held.isSigned(like: source), held.condition != nil,
+      held.trust == trust,
       held.requester == requester || held.entityTag != nil, length > 0, length <= held.total ?? .max
     else { return }
     representation = held
@@ -87,7 +93,7 @@ struct DownloadState: Equatable, Sendable {
     // A part under the status of the whole, which some servers send: it is not the file.
     case 200..<300 where head.status != 206 && !wantsPart && Self.isPart(head): return isPart ? .startOver : .refuse
     case 200..<300:
-      representation = isRepeatable ? Representation(head, of: resource, for: requester, trust: trust) : nil
+      representation = isRepeatable ? Representation(head, of: resource, source, for: requester, trust: trust) : nil
       total = Self.length(of: head)
       end = total
       length = 0
@@ -179,7 +185,7 @@ struct DownloadHead: Equatable, Sendable {
 
   init(_ head: ResponseHead, status: Int) {
     self.status = status
-    respondingURL = head.url.map(DownloadSource.digest)
+    respondingURL = head.url.map { DownloadSource.digest(of: $0) }
     // Of a field with different values none counts: nothing is then appended to a file.
     entityTag = head.hint("etag")
     lastModified = head.hint("last-modified")

@@ -23,8 +23,12 @@ actor FileDownload {
   /// `nil` once the file is in place: later writes would go to the destination.
   private var partial: PartialFile?
   private var isPlaced = false
+  /// Whether this call has changed the partial file, which is otherwise that of an earlier one.
+  private var hasChanged = false
   private var state: DownloadState?
   private var resumedBytes: Int64 = 0
+  /// The response that has completed the file, for the log.
+  private(set) var completion: (head: ResponseHead, timings: NetworkTimings?)?
 
   /// Creates a download, after checking the destination, before any request is sent.
   ///
@@ -76,21 +80,25 @@ actor FileDownload {
   }
 
   private func load(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
-    if partial == nil { partial = try PartialFile(for: destination) }
+    if partial == nil {
+      partial = try PartialFile(for: destination)
+      hasChanged = false
+    }
     while true {
       let request = try conditional(urlRequest, over: exchange)
       let response = try await exchange.open(request, collectsBody: true)
       guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
       switch state?.received(DownloadHead(response.head, status: status)) ?? .refuse {
       case .write(let position):
+        hasChanged = true
         try partial?.prepare(at: position, of: state?.representation)
         if position == 0 { resumedBytes = 0 }
         report()
-        if try await receive(response.body) { return try finish(response.head) }
+        if try await receive(response.body) { return try finish(response) }
       case .complete:
         try await response.drain()
         report()
-        return try finish(response.head)
+        return try finish(response)
       case .startOver:
         try await response.drain()
         try discard()
@@ -112,8 +120,10 @@ actor FileDownload {
 
   /// Handles the final failure of the download: keeps the partial file if a later download can resume it.
   func failed() {
-    let isKept = state.map(\.isResumable) ?? (partial?.held != nil)
+    let isKept = hasChanged ? state?.isResumable == true : partial?.held != nil
     if !isKept { partial?.discard() }
+    // The lock of the file must not last as long as middleware that ignores its cancellation.
+    partial = nil
   }
 
   // MARK: - One response
@@ -133,11 +143,14 @@ actor FileDownload {
       let held = mayResume(request) ? partial?.held : nil
       let hop = try exchange.hop(request)
       state = DownloadState(
-        resource: resource, requester: RequestIdentity.ofRepresentation(hop), trust: hop.connection?.trust,
+        resource: resource, source: isGet ? request.url.map { DownloadSource.digest(of: $0, keepsTokens: true) } : nil,
+        requester: RequestIdentity.ofRepresentation(hop), trust: hop.connection?.trust,
         held: held?.representation, length: held?.length ?? 0,
         wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
         isRepeatable: mayResume(request))
-      resumedBytes = state?.length ?? 0
+      let length = state?.length ?? 0
+      // What an attempt of this call has received is not resumed.
+      resumedBytes = hasChanged ? min(resumedBytes, length) : length
     }
     guard mayResume(request) else {
       state?.discarded()
@@ -178,7 +191,9 @@ actor FileDownload {
     }
   }
 
-  private func finish(_ head: ResponseHead) throws -> Outcome {
+  private func finish(_ response: TransportResponse) throws -> Outcome {
+    let head = response.head
+    completion = (head, response.body.end?.timings)
     let size = state?.length ?? 0
     let isMoved = try partial?.finish(
       replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)
@@ -201,6 +216,7 @@ actor FileDownload {
   private func discard() throws(DownloadError) {
     state?.discarded()
     resumedBytes = 0
+    hasChanged = true
     try partial?.prepare(at: 0, of: nil)
   }
 
@@ -256,18 +272,22 @@ enum DownloadSource {
   ]
   private static let signaturePrefixes = ["x-amz-", "x-goog-", "x-oss-", "q-"]
 
+  /// Those of them that may name the file in a request's own URL.
+  private static let tokens: Set<String> = ["__token__", "jwt", "token"]
+
   /// Returns a digest of the URL without its fragment and the parameters of its signature. Others may name the file.
-  static func digest(of url: URL) -> String {
+  static func digest(of url: URL, keepsTokens: Bool = false) -> String {
     var text = url.absoluteString[...]
     if let fragment = text.firstIndex(of: "#") { text = text[..<fragment] }
     let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    let query = parts.dropFirst().first?.split(separator: "&").filter { !isSignature($0) } ?? []
+    let query = parts.dropFirst().first?.split(separator: "&").filter { !isSignature($0, keepsTokens) } ?? []
     let name = (parts.first.map(String.init) ?? "") + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
     return SHA256.hexadecimal(Array(name.utf8))
   }
 
-  private static func isSignature(_ parameter: Substring) -> Bool {
+  private static func isSignature(_ parameter: Substring, _ keepsTokens: Bool) -> Bool {
     let name = parameter.prefix { $0 != "=" }.lowercased()
+    if keepsTokens, tokens.contains(name) { return false }
     return signature.contains(name) || signaturePrefixes.contains { name.hasPrefix($0) }
   }
 }
@@ -298,7 +318,10 @@ extension RequestRunner {
         adapter: .downloaded(by: download, over: exchange)
       ) { try await download.attempt($0, over: $1) }
       progress?.succeeded()
-      log?.finished(status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: nil)
+      let completion = await download.completion
+      log?.finished(
+        status: file.statusCode ?? 0, bytes: file.size - file.resumedBytes, timings: completion?.timings,
+        head: completion?.head)
       return file
     } catch {
       await download.failed()

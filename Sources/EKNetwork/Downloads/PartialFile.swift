@@ -146,6 +146,7 @@ struct Representation: Codable, Equatable, Sendable {
   // The names in the file are those of earlier versions, which can still be resumed.
   private enum CodingKeys: String, CodingKey {
     case requestedURL = "resource"
+    case signedURL
     case respondingURL = "source"
     case requester = "asker"
     case trust
@@ -156,6 +157,8 @@ struct Representation: Codable, Equatable, Sendable {
 
   /// A digest of the URL, whose query may contain secrets that must not be written to a file.
   var requestedURL: String
+  /// A digest of the requested URL without the parameters of a signature; `nil` if it is unknown.
+  var signedURL: String?
   /// A digest of the URL that responded, to which redirects may have led; `nil` if it is unknown.
   var respondingURL: String?
   /// A digest of the requester and of the requested variant: ``RequestIdentity``.
@@ -172,9 +175,13 @@ struct Representation: Codable, Equatable, Sendable {
   var condition: String? { entityTag ?? lastModified }
 
   /// Creates the identity of a response's representation; `nil` if no later response can be appended to it.
-  init?(_ head: DownloadHead, of requestedURL: String, for requester: String? = nil, trust: String? = nil) {
+  init?(
+    _ head: DownloadHead, of requestedURL: String, _ signedURL: String? = nil, for requester: String? = nil,
+    trust: String? = nil
+  ) {
     guard head.status == 200, !head.isEncoded, head.acceptsRanges else { return nil }
     self.requestedURL = requestedURL
+    self.signedURL = signedURL
     respondingURL = head.respondingURL
     self.requester = requester
     self.trust = trust
@@ -183,6 +190,10 @@ struct Representation: Codable, Equatable, Sendable {
     total = head.contentLength
     if condition == nil { return nil }
   }
+
+  /// Returns whether a URL that differs by its signature at most leads to this version, if the server agrees. What two
+  /// users get may have the same date.
+  func isSigned(like url: String?) -> Bool { url != nil && url == signedURL && entityTag != nil }
 
   /// Returns whether a response is about this version.
   func includes(_ head: DownloadHead) -> Bool {

@@ -46,7 +46,8 @@ extension NetworkManager {
   /// (``NetworkRequest/isIdempotent``): otherwise it was processed, and the subscription ends. For a request that must not
   /// be repeated after a lost connection either, use `stream(_:accessToken:)` and ``StreamingResponse/events(maximumLength:)``.
   /// The token is refreshed on 401 as in `stream`. A 204 ends the subscription; a wrong content type throws
-  /// ``EventStreamError``; a response outside 2xx that is not transient is thrown.
+  /// ``EventStreamError``; a response outside 2xx that is not transient is thrown. So is a failure of TLS, or a lack of
+  /// resources to connect, before a stream has been open; afterwards only a certificate that is not accepted.
   ///
   /// - Parameters:
   ///   - request: The request to send. Its `Response` is not used.

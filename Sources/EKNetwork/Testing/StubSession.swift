@@ -17,8 +17,9 @@ import Foundation
 /// that is delayed beyond the request's `timeoutInterval` becomes `URLError.timedOut`. A request without a route throws
 /// ``UnexpectedRequest``, which lists the existing routes.
 public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
-  /// The error of a request without a route. It passes through ``NetworkManager`` unchanged.
-  public struct UnexpectedRequest: LocalizedError, Sendable, CustomStringConvertible {
+  /// The error of a request without a route. It passes through ``NetworkManager`` unchanged, and the
+  /// request is not retried.
+  public struct UnexpectedRequest: LocalizedError, NonRetriableError, Sendable, CustomStringConvertible {
     /// The method and the path of the request.
     public let request: String
     /// The existing routes, in the order in which they were added.

@@ -54,6 +54,8 @@ actor FileUpload {
   private var resumedBytes: Int64?
   private var isFinal = false
   private var refusal: CollectedResponse?
+  /// The response that has completed the upload, for the log.
+  private(set) var completion: CollectedResponse?
 
   /// Creates an upload, after checking the file and the state file, before any request is sent.
   ///
@@ -147,6 +149,8 @@ actor FileUpload {
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
   func failed() {
     if recordFile?.record == nil { recordFile?.remove() }
+    // The lock of the file must not last as long as middleware that ignores its cancellation.
+    recordFile = nil
   }
 
   // MARK: - One request
@@ -246,6 +250,7 @@ actor FileUpload {
     isFinal = true
     discard()
     let collected = await Self.collect(response, limit: limit, clock)
+    completion = collected
     return .success(
       UploadedFile(
         url: url ?? segment.url, size: segment.size, resumedBytes: resumedBytes ?? 0,
@@ -294,8 +299,10 @@ extension RequestRunner {
             over: exchange, adapter: .uploaded()
           ) { try await upload.attempt($0, over: $1) }
           progress?.succeeded()
+          let completion = await upload.completion
           log?.finished(
-            status: uploaded.response.statusCode, bytes: Int64(uploaded.response.data.count), timings: nil)
+            status: uploaded.response.statusCode, bytes: Int64(uploaded.response.data.count),
+            timings: completion?.end?.timings, head: completion?.head)
           return uploaded
         } catch {
           let failure = await upload.attemptFailed()

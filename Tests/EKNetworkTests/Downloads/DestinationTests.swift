@@ -151,6 +151,30 @@ import Testing
     #expect(folder.names == ["a"])
   }
 
+  /// Middleware that ignores its cancellation is left behind, without the lock.
+  @Test func cancelledDownloadBehindDeafMiddlewareReleasesItsLock() async throws {
+    let deaf = Deaf()
+    defer { deaf.release() }
+    let isFirst = Locked(true)
+    manager.middleware = [
+      Intercept { request, _, next in
+        let waits = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if waits { await deaf.wait() }
+        return try await next(request)
+      }
+    ]
+    let url = folder["a"]
+    let first = await endingWhenCancelled(once: deaf.hasBegun) { [manager] in
+      try await manager.download(FileRequest(), to: url)
+    }
+    #expect(first?.failure is CancellationError)
+    #expect(try await download(to: url).size == 1_000)
+    #expect(folder.names == ["a"])
+  }
+
   @Test func hundredConcurrentDownloadsSucceed() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<100 {

@@ -263,6 +263,19 @@ import Testing
     #expect(DownloadState(resource: "r", held: held, length: -1).fields.isEmpty)
   }
 
+  @Test func anotherSignatureIsResumedByTagOnly() throws {
+    var state = DownloadState(resource: "r?1", source: "r")
+    #expect(state.received(head(200) { $0.contentLength = 10 }) == .write(at: 0))
+    var held = try #require(state.representation)
+    #expect(DownloadState(resource: "r?2", source: "r", held: held, length: 4).fields["If-Range"] == "\"v1\"")
+    #expect(DownloadState(resource: "r?2", source: "s", held: held, length: 4).fields.isEmpty)
+    #expect(DownloadState(resource: "r?2", held: held, length: 4).fields.isEmpty)
+    held.entityTag = nil
+    held.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
+    #expect(DownloadState(resource: "r?2", source: "r", held: held, length: 4).fields.isEmpty)
+    #expect(DownloadState(resource: "r?1", source: "r", held: held, length: 4).fields["Range"] == "bytes=4-")
+  }
+
   /// Representations for two users may have the same date, but not the same tag.
   @Test func downloadOfAnotherUserIsResumedByTagOnly() throws {
     var state = DownloadState(resource: "r", requester: "alice")

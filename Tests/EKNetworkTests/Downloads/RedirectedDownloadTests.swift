@@ -76,6 +76,26 @@ import Testing
     #expect(result.resumedBytes == 100_000)
   }
 
+  /// The first call of each pair breaks off. A token may name the file.
+  @Test(arguments: [("X-Amz-Signature", 100_000), ("token", 0)])
+  func anotherSignatureOfTheOwnURLIsTheSameResource(_ parameter: String, resumed: Int) async throws {
+    let manager = Wire.automatic.manager(server)
+    func request(_ signature: String, headers: [String: String]? = nil) -> Probe<EmptyResponse> {
+      Probe(path: "/v1.bin", headers: headers, queryParameters: [parameter: signature])
+    }
+    await #expect(throws: URLError.self) {
+      try await manager.download(request("1", headers: ["X-First": "1"]), to: target)
+    }
+    let refused = try #require(URL(string: "http://127.0.0.1:\(try LoopbackServer.refusedPort())"))
+    await #expect(throws: URLError.self) {
+      try await Wire.automatic.manager(refused).download(request("2"), to: target)
+    }
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"], "nothing was received for another")
+    let result = try await manager.download(request("3"), to: target)
+    #expect(result.resumedBytes == Int64(resumed))
+    #expect(try Data(contentsOf: target) == old)
+  }
+
   /// A note without the URL of the response is not enough to resume.
   @Test func noteWithoutSourceIsNotResumed() async throws {
     let manager = Wire.automatic.manager(server)

@@ -71,6 +71,26 @@ import Testing
   }
 
   #if os(Linux)
+    @Test func downloadsAndUploadsReportTheirLastExchange() async throws {
+      let file = try RangeServer(Data.noise(1_000))
+      let uploads = try UploadServer(.tus)
+      let folder = try ScratchFolder()
+      let recorder = Recorder()
+      let manager = Wire.automatic.isolatedManager(file.server)
+      recorder.listen(to: manager)
+      _ = try await manager.download(FileRequest(), to: folder["a"])
+      let uploader = Wire.automatic.isolatedManager(uploads.server)
+      recorder.listen(to: uploader)
+      _ = try await uploader.upload(CreateUpload(), fromFile: folder["a"], options: UploadOptions(using: .tus))
+      let timings = recorder.events.compactMap { event -> NetworkTimings? in
+        guard case .finished(_, _, let timings) = event.kind else { return nil }
+        return timings
+      }
+      #expect(timings.map(\.protocolName) == ["HTTP/1.1", "HTTP/1.1"])
+      #expect(timings.first?.isConnectionReused == false)
+      #expect(timings.last?.isConnectionReused != nil)
+    }
+
     @Test func timingsSeparateConnectingFromWaiting() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }

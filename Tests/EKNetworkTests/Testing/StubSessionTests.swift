@@ -105,7 +105,9 @@ private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":
     session.on(.post, "/b", .status(200))
     session.on(.get, "/c", .status(200))
     session.on(.get, "/c")
-    let error = await #expect(throws: StubSession.UnexpectedRequest.self) { try await manager.send(ItemProbe()) }
+    let error = await #expect(throws: StubSession.UnexpectedRequest.self) {
+      try await manager.send(ItemProbe(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0)))
+    }
     #expect(error.map { "\($0)" } == "No route for GET /item. Routes: GET /a, POST /b")
     #expect(session.requests.count == 1)
     let empty = StubSession()

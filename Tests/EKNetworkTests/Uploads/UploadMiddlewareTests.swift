@@ -67,6 +67,32 @@ import Testing
     }
   }
 
+  /// Middleware that ignores its cancellation is left behind, without the lock.
+  @Test func cancelledUploadBehindDeafMiddlewareReleasesItsLock() async throws {
+    let server = try UploadServer(.tus)
+    let deaf = Deaf()
+    defer { deaf.release() }
+    let isFirst = Locked(true)
+    let manager = Wire.automatic.manager(server.server)
+    manager.middleware = [
+      Intercept { request, _, next in
+        let waits = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        if waits { await deaf.wait() }
+        return try await next(request)
+      }
+    ]
+    let (file, options) = (file, options(.tus))
+    let first = await endingWhenCancelled(once: deaf.hasBegun) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options)
+    }
+    #expect(first?.failure is CancellationError)
+    _ = try await manager.upload(CreateUpload(), fromFile: file, options: options)
+    #expect(server.data == content)
+  }
+
   /// What the server has no longer is cancelled as well, with middleware around the call.
   @Test(arguments: [404, 410])
   func uploadThatIsGoneIsCancelledThroughMiddleware(_ status: Int) async throws {

@@ -63,7 +63,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     retryPolicy = kind == .query ? options.retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy() : RetryPolicy()
     // §5: GET is allowed for queries only.
     if kind == .query, options.usesGETForQueries, let items = try parameters.queryItems(),
-      items.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumQueryLength
+      Self.encodedLength(of: items) <= Self.maximumQueryLength
     {
       method = .get
       queryParameters = items
@@ -73,6 +73,15 @@ struct GraphQLHTTPRequest: NetworkRequest {
       queryParameters = nil
       body = RequestBody(data: try Self.encoder.encode(parameters), contentType: "application/json")
     }
+  }
+
+  /// Returns the length of a query in a URL, where most punctuation and every byte outside ASCII takes three bytes.
+  private static func encodedLength(of items: [String: String]) -> Int {
+    var query: [UInt8] = []
+    for (name, value) in items {
+      for text in [name, value] { PercentEncoding.append(text, to: &query, allowed: PercentEncoding.unreserved) }
+    }
+    return query.count + 2 * items.count
   }
 
   func decodeResponse(data: Data, response: URLResponse) throws -> Response {

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Decides what a subscription does when its connection is lost, and which event ID it resumes after.
 struct EventSourceState {
   enum Action {
@@ -15,6 +19,8 @@ struct EventSourceState {
   /// The number of consecutive waits without an opened stream between them.
   private var waits = 0
   private var isOpen = false
+  /// Whether a stream has ever opened.
+  private var hasOpened = false
   private var hasReceived = false
   private var reconnectionTime: Duration?
   /// The ID of the last event, for `Last-Event-ID`.
@@ -32,6 +38,7 @@ struct EventSourceState {
   /// Records that a stream has opened. That is a success even without an event: a feed may be quiet for any time.
   mutating func opened() {
     isOpen = true
+    hasOpened = true
     hasReceived = false
     failures = 0
     waits = 0
@@ -76,7 +83,9 @@ struct EventSourceState {
     let repeatability =
       error.map { Repeatability(after: $0, isIdempotent: isIdempotent, wasCarriedOut: wasCarriedOut) }
       ?? .completed(isIdempotent: isIdempotent)
-    guard bodyIsReplayable, !repeatability.isForbidden, Self.isTransient(repeatability.kind) else {
+    guard bodyIsReplayable, !repeatability.isForbidden,
+      isTransient(repeatability.kind, code: error?.urlErrorCode)
+    else {
       return error.map { .fail($0) } ?? .finish
     }
     waits += 1
@@ -108,9 +117,12 @@ struct EventSourceState {
   }
 
   /// Returns whether another attempt may succeed after a failure, or a clean end.
-  private static func isTransient(_ kind: FailureKind?) -> Bool {
+  private func isTransient(_ kind: FailureKind?, code: URLError.Code?) -> Bool {
     switch kind {
     case nil, .temporary, .refused: true
+    // At first, it is the configuration that is wrong. Once a stream was open, a server sends an alert while it is being
+    // restarted, or descriptors are short.
+    case .unclear where hasOpened: code == .secureConnectionFailed || code == .resourceUnavailable
     case .serverError, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
     }
   }

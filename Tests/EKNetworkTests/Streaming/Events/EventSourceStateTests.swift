@@ -101,6 +101,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [URLError.Code.secureConnectionFailed, .resourceUnavailable])
+  func serverThatRefusesHandshakesIsTriedAgainOnceAStreamWasOpen(code: URLError.Code) {
+    let policy = EventReconnectPolicy(initialDelay: .seconds(1))
+    var state = EventSourceState(policy: policy)
+    let first = delay(state.lost(because: URLError(code), bodyIsReplayable: true, random: 0))
+    #expect(first == nil, "the configuration is wrong")
+    state.opened()
+    #expect(delay(state.lost(because: lost, bodyIsReplayable: true, random: 0)) == .seconds(1))
+    #expect(delay(state.lost(because: URLError(code), bodyIsReplayable: true, random: 0)) == .seconds(2))
+    let untrusted = URLError(.serverCertificateUntrusted)
+    #expect(delay(state.lost(because: untrusted, bodyIsReplayable: true, random: 0)) == nil)
+  }
+
   @Test func consumedBodyPreventsReconnect() {
     var state = EventSourceState(policy: EventReconnectPolicy())
     guard case .fail(let error) = state.lost(because: lost, bodyIsReplayable: false, random: 0) else {
