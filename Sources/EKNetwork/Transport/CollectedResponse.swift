@@ -79,7 +79,7 @@ extension TransportResponse {
         throw tooLong
       }
     }
-    return CollectedResponse(head: head, data: data, redirect: redirect)
+    return CollectedResponse(head: head, data: data, end: body.end, redirect: redirect)
   }
 
   /// Reads the rest of an unwanted body, within limits of size and time, so that its connection can be reused. Returns
