@@ -78,7 +78,8 @@ import Testing
 
   @Test(arguments: [
     ("5", "5"), ("5, 5", "5"), ("5,5,5", "5"), ("5, 6", "5, 6"), ("Sun, 06 Nov 1994", "Sun, 06 Nov 1994"),
-    ("Sun, 06 Nov 1994, Sun, 06 Nov 1994", "Sun, 06 Nov 1994"), ("a, b, a", "a, b, a"), ("a,b", "a,b"), ("", ""), (",", ""),
+    ("Sun, 06 Nov 1994, Sun, 06 Nov 1994", "Sun, 06 Nov 1994"), ("a, b, a", "a, b, a"), ("a,b", "a,b"),
+    ("", ""), (",", ""),
   ])
   func joinedLinesAreSeparated(_ joined: String, _ value: String) {
     #expect(SingletonField.value(ofJoined: joined) == value)
