@@ -80,6 +80,13 @@ enum FailureKind: Equatable, Sendable {
       }
   }
 
+  /// Whether a failure to connect again is temporary, although it is ``unclear``. At first, it is the configuration that is
+  /// wrong: a file of authorities is missing, or libcurl. Once a connection was open, a server sends an alert while it is
+  /// being restarted, or descriptors are short.
+  static func isTemporaryOnceConnected(_ error: (any Error)?) -> Bool {
+    error?.urlErrorCode == .secureConnectionFailed || error?.urlErrorCode == .resourceUnavailable
+  }
+
   /// Whether it is certain that the server has not processed the request.
   var wasNotSent: Bool { if case .refused = self { true } else { false } }
 }

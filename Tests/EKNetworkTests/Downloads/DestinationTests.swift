@@ -155,17 +155,7 @@ import Testing
   @Test func cancelledDownloadBehindDeafMiddlewareReleasesItsLock() async throws {
     let deaf = Deaf()
     defer { deaf.release() }
-    let isFirst = Locked(true)
-    manager.middleware = [
-      Intercept { request, _, next in
-        let waits = isFirst.withLock { isFirst in
-          defer { isFirst = false }
-          return isFirst
-        }
-        if waits { await deaf.wait() }
-        return try await next(request)
-      }
-    ]
+    manager.middleware = [Intercept.waitingOnce(for: deaf)]
     let url = folder["a"]
     let first = await endingWhenCancelled(once: deaf.hasBegun) { [manager] in
       try await manager.download(FileRequest(), to: url)

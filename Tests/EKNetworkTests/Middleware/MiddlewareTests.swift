@@ -17,6 +17,19 @@ struct Intercept: NetworkMiddleware {
 
   init(_ work: @escaping Work) { self.work = work }
 
+  /// Passes requests on, the first one not before `deaf` is released.
+  static func waitingOnce(for deaf: Deaf) -> Intercept {
+    let isFirst = Locked(true)
+    return Intercept { request, _, next in
+      let waits = isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }
+      if waits { await deaf.wait() }
+      return try await next(request)
+    }
+  }
+
   func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {

@@ -72,18 +72,8 @@ import Testing
     let server = try UploadServer(.tus)
     let deaf = Deaf()
     defer { deaf.release() }
-    let isFirst = Locked(true)
     let manager = Wire.automatic.manager(server.server)
-    manager.middleware = [
-      Intercept { request, _, next in
-        let waits = isFirst.withLock { isFirst in
-          defer { isFirst = false }
-          return isFirst
-        }
-        if waits { await deaf.wait() }
-        return try await next(request)
-      }
-    ]
+    manager.middleware = [Intercept.waitingOnce(for: deaf)]
     let (file, options) = (file, options(.tus))
     let first = await endingWhenCancelled(once: deaf.hasBegun) {
       try await manager.upload(CreateUpload(), fromFile: file, options: options)

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Decides what a subscription does when its connection is lost, and which event ID it resumes after.
 struct EventSourceState {
   enum Action {
@@ -83,9 +79,7 @@ struct EventSourceState {
     let repeatability =
       error.map { Repeatability(after: $0, isIdempotent: isIdempotent, wasCarriedOut: wasCarriedOut) }
       ?? .completed(isIdempotent: isIdempotent)
-    guard bodyIsReplayable, !repeatability.isForbidden,
-      isTransient(repeatability.kind, code: error?.urlErrorCode)
-    else {
+    guard bodyIsReplayable, !repeatability.isForbidden, isTransient(repeatability.kind, error) else {
       return error.map { .fail($0) } ?? .finish
     }
     waits += 1
@@ -117,12 +111,10 @@ struct EventSourceState {
   }
 
   /// Returns whether another attempt may succeed after a failure, or a clean end.
-  private func isTransient(_ kind: FailureKind?, code: URLError.Code?) -> Bool {
+  private func isTransient(_ kind: FailureKind?, _ error: (any Error)?) -> Bool {
     switch kind {
     case nil, .temporary, .refused: true
-    // At first, it is the configuration that is wrong. Once a stream was open, a server sends an alert while it is being
-    // restarted, or descriptors are short.
-    case .unclear where hasOpened: code == .secureConnectionFailed || code == .resourceUnavailable
+    case .unclear where hasOpened: FailureKind.isTemporaryOnceConnected(error)
     case .serverError, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
     }
   }

@@ -285,11 +285,7 @@ struct ReconnectRetryState {
     switch repeatability.kind {
     case _ where repeatability.isForbidden: return .final
     case .temporary, .serverError, .refused: return .temporary
-    // At first, it is the configuration that is wrong: a file of authorities is missing, or libcurl. Once a connection
-    // was open, a server sends an alert while it is being restarted, or descriptors are short.
-    case .unclear where hasConnected:
-      let code = error.urlErrorCode
-      return code == .secureConnectionFailed || code == .resourceUnavailable ? .temporary : .final
+    case .unclear where hasConnected && FailureKind.isTemporaryOnceConnected(error): return .temporary
     default: return .final
     }
   }
