@@ -24,8 +24,10 @@ enum SHA256 {
 
   private static func words(_ message: [UInt8]) -> [UInt32] {
     var state = initial
-    let padded = padding(message)
-    for start in stride(from: 0, to: padded.count, by: 64) { compress(padded[start..<start + 64], into: &state) }
+    let (padded, constants) = (padding(message), constants)
+    for start in stride(from: 0, to: padded.count, by: 64) {
+      compress(padded[start..<start + 64], constants, into: &state)
+    }
     return state
   }
 
@@ -41,7 +43,8 @@ enum SHA256 {
     return bytes
   }
 
-  private static func compress(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
+  /// The constants are an argument because each access to a global asks whether it has been initialized.
+  private static func compress(_ block: ArraySlice<UInt8>, _ constants: [UInt32], into state: inout [UInt32]) {
     var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
       block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     }
@@ -149,6 +152,7 @@ enum MD5 {
       block[index..<index + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     }
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    let (constants, shifts) = (constants, shifts)
     for index in 0..<64 {
       let (mix, word): (UInt32, Int) =
         switch index / 16 {

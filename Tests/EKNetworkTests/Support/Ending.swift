@@ -5,7 +5,7 @@ import LoopbackServer
 /// Runs work in a task of its own, and returns its result; `nil` if it has not ended in time, as nothing that waits for
 /// itself ever does.
 func ending<Value: Sendable>(
-  within limit: Duration = .seconds(60), _ work: @escaping @Sendable () async throws -> Value
+  within limit: Duration = .seconds(180), _ work: @escaping @Sendable () async throws -> Value
 ) async -> Result<Value, any Error>? {
   let (task, hasEnded) = started(work)
   guard await hasEnded.wait(timeout: limit) else {
@@ -17,7 +17,7 @@ func ending<Value: Sendable>(
 
 /// Returns the result of a task after it was cancelled; `nil` if that has not ended it.
 func endingWhenCancelled<Value: Sendable>(
-  within limit: Duration = .seconds(60), once hasBegun: Gate, _ work: @escaping @Sendable () async throws -> Value
+  within limit: Duration = .seconds(180), once hasBegun: Gate, _ work: @escaping @Sendable () async throws -> Value
 ) async -> Result<Value, any Error>? {
   let (task, hasEnded) = started(work)
   guard await hasBegun.wait(timeout: limit) else { return nil }
