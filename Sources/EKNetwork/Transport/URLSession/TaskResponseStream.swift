@@ -175,6 +175,9 @@ final class TaskResponseStream: Sendable {
   /// The response received so far, held or not.
   var response: URLResponse? { storage.withLock { $0.state.response } }
 
+  /// Whether the response is a challenge that may still be answered.
+  var isHeadHeld: Bool { storage.withLock { $0.state.isHeadHeld } }
+
   func decide(_ decision: RedirectDecision) { storage.withLock { $0.state.decide(decision) } }
 
   func restartWithCredentials() { storage.withLock { $0.state.restart() } }
