@@ -107,12 +107,7 @@ struct SessionTask: Sendable {
       }
       // Foundation reads on in the same stream: it would send no body, or only what an early response has left of it.
       // It has finished the first transfer before it asks, so nothing else reads the stream.
-      if let stream = sent?.httpBodyStream {
-        guard let body = stream as? BodyInputStream, body.source.isReplayable else {
-          return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
-        }
-        body.rewind()
-      }
+      (sent?.httpBodyStream as? BodyInputStream)?.rewind()
       taskResponse.restartWithCredentials()
       taskResponse.gate.answer { completionHandler(.useCredential, credential) }
     }

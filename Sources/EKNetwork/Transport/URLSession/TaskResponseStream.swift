@@ -164,12 +164,7 @@ final class TaskResponseStream: Sendable {
       return nil
     }
     fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
-    #if canImport(Darwin)
-      // CFNetwork fails the request by itself, and requires more of a stream than a subclass can implement.
-      return nil
-    #else
-      return RefusingInputStream()
-    #endif
+    return nil
   }
 
   /// The response received so far, held or not.
