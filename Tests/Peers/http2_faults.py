@@ -290,6 +290,10 @@ class Faulty(asyncio.Protocol):
             asyncio.ensure_future(self.flood(frame(frame_kind, flags, stream if number else 0, payload)))
         elif kind == "pings":
             self.respond(stream, json.dumps({"size": self.pings}).encode())
+        elif kind == "pause":
+            # What follows is not read, so that the client cannot send all of it.
+            self.respond(stream, PART, end=False)
+            self.transport.pause_reading()
         elif kind in ("freeze", "last"):
             # The connection is open, and nobody is there any more.
             self.is_frozen = True

@@ -54,6 +54,37 @@
       #expect((1...2).contains(try await other.send(Probe<Size>(path: "/peak/fewer")).size))
     }
 
+    /// Whether the system keeps less than ``unsentRequests()`` sends.
+    private static var keepsFew: Bool {
+      let sizes = try? String(contentsOfFile: "/proc/sys/net/ipv4/tcp_wmem", encoding: .utf8)
+      return (sizes?.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) } ?? .max) <= 4 << 20
+    }
+
+    @Test(
+      "Requests that were not sent before a server allowed fewer streams go elsewhere",
+      .enabled(if: HTTP2FaultPeerTests.keepsFew))
+    func unsentRequests() async throws {
+      let (manager, other) = (try Self.makeManager(peer, port: "slow"), try Self.makeManager(peer))
+      _ = try await manager.send(Probe<StatusCodeResponse>(path: "/name/unsent"))
+      var pause = try await manager.stream(Probe<StatusCodeResponse>(path: "/pause")).chunks.makeAsyncIterator()
+      #expect(try await pause.next()?.count == 1_000)
+      // Nothing is read on the connection any more.
+      let sends = (0..<95).map { _ in
+        Task {
+          var probe = Probe<Size>(path: "/ok")
+          probe.headers = ["X-Large": String(repeating: "~", count: 62_000)]
+          return try await manager.send(probe).size
+        }
+      }
+      try await set(.maximumStreams, 1, "unsent", by: other)
+      let first = try await withThrowingTaskGroup(of: Int.self) { group in
+        for send in sends { group.addTask { try await send.value } }
+        defer { for send in sends { send.cancel() } }
+        return try await group.next()
+      }
+      #expect(first == 0)
+    }
+
     @Test("A connection that may have no streams any more does not hold requests up")
     func noStreams() async throws {
       let (manager, other) = (try await named("none"), try Self.makeManager(peer))

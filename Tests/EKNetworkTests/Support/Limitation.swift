@@ -9,7 +9,6 @@ enum Limitation: String, Sendable {
   case believesIt = "FoundationNetworking takes it for a whole answer"
   case callsItAnUnknownCoding = "FoundationNetworking does not tell transfer codings from content codings"
   case oneCaseWins = "FoundationNetworking keeps one of two fields whose names differ in case"
-  case blocksEverySession = "FoundationNetworking reads a stream on the queue of all sessions"
   case namesNoReason = "FoundationNetworking does not say that the head was too long"
 
   /// The error that is thrown instead; `nil` where there is no point in provoking it.
@@ -17,7 +16,7 @@ enum Limitation: String, Sendable {
     switch self {
     case .losesTheAnswer, .namesNoReason: .badServerResponse
     case .callsItAnUnknownCoding: .cannotDecodeContentData
-    case .endsTheProcess, .waitsForTheTimeout, .believesIt, .oneCaseWins, .blocksEverySession: nil
+    case .endsTheProcess, .waitsForTheTimeout, .believesIt, .oneCaseWins: nil
     }
   }
 }

@@ -103,10 +103,16 @@
     /// Sends a request again over another connection, if that is allowed, and returns whether it is.
     func resends(_ transfer: Transfer, after ending: ResendState.Ending) -> Bool {
       guard transfer.loopMayResend(ending, at: now) else { return false }
+      requeue(transfer)
+      return true
+    }
+
+    /// Takes a transfer off its connection, and lets it wait for another one.
+    func requeue(_ transfer: Transfer) {
       transfer.loopConnection?.abandon(transfer)
+      transfer.loopRestart()
       deadlines.remove(transfer)
       resend(transfer)
-      return true
     }
 
     /// Notes that the connections to an origin may have room again, if requests wait for it.

@@ -65,9 +65,11 @@
     }
 
     /// Whether one more request can be sent over it.
-    var hasRoom: Bool {
-      guard mayHaveRoom, let session else { return false }
-      return streams.count + held.count < min(Int(ekn_http2_maximum_streams(session)), Self.maximumStreams)
+    var hasRoom: Bool { mayHaveRoom && streams.count + held.count < maximumStreams }
+
+    /// The number of requests at once that it takes.
+    private var maximumStreams: Int {
+      session.map { min(Int(ekn_http2_maximum_streams($0)), Self.maximumStreams) } ?? 0
     }
 
     /// Whether it takes more requests, now or when others have ended.
@@ -349,6 +351,7 @@
       if hasRoom || !mayHaveRoom { eventLoop.roomChanged(pool, origin) }
       // Once nghttp2 has sent the GOAWAY for an error of the server.
       if ekn_http2_is_over(session), !streams.isEmpty { return broken("a frame is invalid") }
+      withdrawSurplus()
       let isOutputLeft = outputStart < output.count || ekn_http2_wants_to_send(session)
       let isUnused = streams.isEmpty && held.isEmpty
       if isUnused, !accepts || !ekn_http2_accepts_requests(session) { return close() }
@@ -361,6 +364,15 @@
       if isIdle {
         pool.idle.noteIdle(self, until: eventLoop.now.addingClamped(eventLoop.pools.lifetime))?.close()
       }
+    }
+
+    /// Sends the requests elsewhere that nghttp2 would keep until others end, because the server allows fewer streams by now
+    /// (RFC 9113 §5.1.2). One stays: a server that allows none would refuse it on any other connection.
+    private func withdrawSurplus() {
+      let surplus = streams.count - max(1, maximumStreams)
+      guard surplus > 0, let session else { return }
+      let unsent = streams.values.filter { !ekn_http2_has_sent(session, $0.number) }
+      for stream in unsent.sorted(by: { $0.number < $1.number }).suffix(surplus) { eventLoop.requeue(stream.transfer) }
     }
 
     private var nextTimer: UInt64? {

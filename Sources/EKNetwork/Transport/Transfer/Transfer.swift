@@ -206,7 +206,7 @@
       request.onSend?(loopBodyCount, request.upload?.length)
     }
 
-    /// Returns whether the transfer has to be sent again, and prepares it for that.
+    /// Returns whether the transfer has to be sent again, and rewinds its body for that.
     func loopMayResend(_ ending: ResendState.Ending, at time: UInt64) -> Bool {
       guard loopResends.resends(after: ending, at: time) else { return false }
       guard request.upload?.rewind() ?? true else {
@@ -217,10 +217,14 @@
         }
         return false
       }
+      return true
+    }
+
+    /// Prepares the transfer for being sent from its start.
+    func loopRestart() {
       loopBodyCount = 0
       loopProgress = SendProgress()
       loopPauses = []
-      return true
     }
 
     /// Records what is known of a transfer that is about to end.

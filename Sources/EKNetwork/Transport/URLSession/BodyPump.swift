@@ -108,26 +108,36 @@ final class BodyPump: @unchecked Sendable {
 }
 
 #if !canImport(Darwin)
-  /// A stream that fails when it is read, which fails the request: `nil` would send an empty body.
-  final class RefusingInputStream: InputStream {
-    private var status = Status.notOpen
-
-    init() { super.init(data: Data()) }
-
-    override var streamStatus: Status { status }
-    override var streamError: (any Error)? { URLError(.requestBodyStreamExhausted) }
-    override var hasBytesAvailable: Bool { true }
-
-    override func open() { status = .open }
-    override func close() { status = .closed }
-    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int { -1 }
-    override func getBuffer(
-      _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
-    ) -> Bool { false }
+  extension URLRequest {
+    /// The body as a sequence, if its bytes may have to be waited for.
+    var bodyThatMayWait: SequenceBody? {
+      guard let stream = httpBodyStream else { return nil }
+      return switch (stream as? BodyInputStream)?.source {
+      case .segments?: nil
+      case .sequence(let sequence)?: sequence
+      case .stream(let sized)?: SequenceBody(sized.stream.pieces, length: sized.length)
+      case nil: SequenceBody(stream.pieces, length: nil)
+      }
+    }
   }
-#endif
 
-#if !canImport(Darwin)
+  extension InputStream {
+    /// The bytes, read on a queue of their own.
+    fileprivate var pieces: AsyncThrowingStream<Data, any Error> {
+      let queue = BlockingQueue(label: "EKNetwork.Stream")
+      // Only the queue uses it.
+      nonisolated(unsafe) let reader = InputStreamReader(self)
+      return AsyncThrowingStream {
+        try await queue.run { () throws(any Error) -> Data? in
+          var piece = Data(count: 256 * 1024)
+          let count = try piece.withUnsafeMutableBytes { try reader.read(into: $0) }
+          if count == 0 { reader.close() }
+          return count > 0 ? piece.prefix(count) : nil
+        }
+      }
+    }
+  }
+
   extension SequenceBody {
     /// Writes the sequence to a file, within the time for the whole request: a sequence may never yield again.
     ///

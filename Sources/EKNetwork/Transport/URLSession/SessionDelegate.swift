@@ -49,11 +49,21 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
 
   // MARK: - The response
 
+  /// Whether a challenge in a response may be answered, by the user's delegate or with a stored credential.
+  private var mayAnswer: Bool {
+    #if canImport(Darwin)
+      return false
+    #else
+      guard let source else { return false }
+      return source.delegate != nil || source.configuration.urlCredentialStorage?.allCredentials.isEmpty == false
+    #endif
+  }
+
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
-    sessionTask(dataTask)?.didReceive(response)
+    sessionTask(dataTask)?.didReceive(response, mayAnswer: mayAnswer)
     completionHandler(.allow)
   }
 

@@ -22,10 +22,11 @@ struct SessionTask: Sendable {
   /// The request that Foundation sends on Linux. Its stream is the one that is read.
   var sent: URLRequest?
 
-  func didReceive(_ response: URLResponse) {
+  /// - Parameter mayAnswer: Whether a challenge may be answered.
+  func didReceive(_ response: URLResponse, mayAnswer: @autoclosure () -> Bool) {
     guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
     store(response)
-    taskResponse.didReceive(response, holding: isChallenge(response))
+    taskResponse.didReceive(response, holding: isChallenge(response) && mayAnswer())
   }
 
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
@@ -76,15 +77,11 @@ struct SessionTask: Sendable {
   }
 
   /// Returns whether a response may be replaced after a challenge. On Linux a 401 and its body arrive before the
-  /// challenge, so they are held until it is settled.
+  /// challenge, so they are held until it is settled, unless nobody will answer it.
   private func isChallenge(_ response: HTTPURLResponse) -> Bool {
-    #if canImport(Darwin)
-      return false
-    #else
-      guard response.statusCode == 401 else { return false }
-      let schemes = response.value(forHTTPHeaderField: "WWW-Authenticate")?.lowercased() ?? ""
-      return schemes.contains("basic") || schemes.contains("digest")
-    #endif
+    guard response.statusCode == 401 else { return false }
+    let schemes = response.value(forHTTPHeaderField: "WWW-Authenticate")?.lowercased() ?? ""
+    return schemes.contains("basic") || schemes.contains("digest")
   }
 
   #if !canImport(Darwin)
@@ -103,18 +100,14 @@ struct SessionTask: Sendable {
       case .cancelAuthenticationChallenge: return taskResponse.fail(URLError(.cancelled, url: original.url))
       default: break
       }
-      guard let credential, isBasic, !isEndless else {
+      // The consumer of a 401 that is not held has it already.
+      guard let credential, isBasic, !isEndless, taskResponse.isHeadHeld else {
         taskResponse.rejectChallenge()
         return taskResponse.gate.answer { completionHandler(.cancelAuthenticationChallenge, nil) }
       }
       // Foundation reads on in the same stream: it would send no body, or only what an early response has left of it.
       // It has finished the first transfer before it asks, so nothing else reads the stream.
-      if let stream = sent?.httpBodyStream {
-        guard let body = stream as? BodyInputStream, body.source.isReplayable else {
-          return taskResponse.fail(URLError(.requestBodyStreamExhausted, url: original.url))
-        }
-        body.rewind()
-      }
+      (sent?.httpBodyStream as? BodyInputStream)?.rewind()
       taskResponse.restartWithCredentials()
       taskResponse.gate.answer { completionHandler(.useCredential, credential) }
     }

@@ -164,16 +164,14 @@ final class TaskResponseStream: Sendable {
       return nil
     }
     fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
-    #if canImport(Darwin)
-      // CFNetwork fails the request by itself, and requires more of a stream than a subclass can implement.
-      return nil
-    #else
-      return RefusingInputStream()
-    #endif
+    return nil
   }
 
   /// The response received so far, held or not.
   var response: URLResponse? { storage.withLock { $0.state.response } }
+
+  /// Whether the response is a challenge that may still be answered.
+  var isHeadHeld: Bool { storage.withLock { $0.state.isHeadHeld } }
 
   func decide(_ decision: RedirectDecision) { storage.withLock { $0.state.decide(decision) } }
 

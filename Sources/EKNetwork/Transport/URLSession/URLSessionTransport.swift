@@ -93,7 +93,7 @@ struct URLSessionTransport: Transport {
       }
       // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
       // would stall the whole process.
-      if case .sequence(let sequence)? = (request.urlRequest.httpBodyStream as? BodyInputStream)?.source {
+      if let sequence = request.urlRequest.bodyThatMayWait {
         let file = try await sequence.spooled(by: request.deadline, for: request.urlRequest.url)
         let body = BodyInputStream(.segments([.file(file)]))
         request.hop = request.hop.sending(body)

@@ -84,6 +84,14 @@ import Testing
     #expect(found()?.0.responseTime == Date(timeIntervalSince1970: 3) && found()?.1 == Data("two".utf8))
   }
 
+  /// What is replaced or removed while a confirmation is written stays so.
+  @Test func fileIsOnlyReplacedIfThatIsStillWanted() throws {
+    #expect(store.folder.write(Data("one".utf8), as: "a"))
+    #expect(store.folder.write(Data("two".utf8), as: "a") { false })
+    #expect(try Data(contentsOf: URL(fileURLWithPath: store.folder.full("a"))) == Data("one".utf8))
+    #expect(store.folder.names() == ["a"])
+  }
+
   @Test func lateResponseRemovesOnlyItsOwnRecord() {
     store.store(response(at: 2), .data(Data("two".utf8)), at: location)
     store.remove(response(at: 1), at: location, isOwn: true)

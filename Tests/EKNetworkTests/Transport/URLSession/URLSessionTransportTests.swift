@@ -135,6 +135,18 @@ struct URLSessionTransportTests {
     #expect(fetched.data == Data("no".utf8))
   }
 
+  @Test("A challenge that nobody can answer is the response before its body has ended")
+  func openChallenge() async throws {
+    server.route(
+      "/secret",
+      .streaming(
+        contentLength: 9, status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""], [.sendString("no"), .stall]))
+    let response = try await transport.start(request("/secret") { $0.timeoutInterval = 60 })
+    #expect(response.head.statusCode == 401)
+    #expect(try await response.body.next() == Data("no".utf8))
+    response.body.cancel()
+  }
+
   // MARK: - Timeouts
 
   @Test("The idle timeout takes fractions of a second, and restarts with every byte")

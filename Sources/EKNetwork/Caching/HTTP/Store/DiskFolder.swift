@@ -132,15 +132,16 @@ final class DiskFolder: Sendable {
     return prepare()
   }
 
-  /// Writes a file atomically.
-  func write(_ bytes: Data, as name: String) -> Bool {
+  /// Writes a file atomically. Returns `false` on failure.
+  ///
+  /// - Parameter isWanted: Whether it still is, asked once it is written and before it gets its name.
+  func write(_ bytes: Data, as name: String, if isWanted: () -> Bool = { true }) -> Bool {
     guard let (file, temporary) = makeTemporary() else { return false }
-    guard file.append(bytes), rename(temporary, full(name)) == 0 else {
-      fail(.write, full(name), errno)
-      unlink(temporary)
-      return false
-    }
-    return true
+    let isDone = file.append(bytes) && (!isWanted() || rename(temporary, full(name)) == 0)
+    if !isDone { fail(.write, full(name), errno) }
+    // Once it was renamed there is none.
+    unlink(temporary)
+    return isDone
   }
 
   /// Returns the names in the folder, or in a subfolder.

@@ -177,7 +177,11 @@ final class DiskStore: Sendable {
     var record = old.record
     record.response = response
     let bytes = record.encoded() + old.inlineBody
-    guard folder.write(bytes, as: old.path) else { return remove(old.path, record.bodyFile) }
+    // What another thread or process has replaced or removed meanwhile stays so.
+    let isWritten = folder.write(bytes, as: old.path) {
+      load(name, old.path)?.response.isSame(as: former) == true
+    }
+    guard isWritten else { return remove(old.path, record.bodyFile) }
     count(DiskUsage.size(Int64(bytes.count)))
   }
 
