@@ -281,9 +281,12 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
     }
   }
 
-  func cancel() {
-    body.cancel()
-    end { log.failed(CancellationError()) }
+  func cancel() { cancel(because: CancellationError()) }
+
+  func cancel(because error: any Error) {
+    // First: the reader fails with a cancellation, whatever the reason.
+    end { log.failed(error) }
+    body.cancel(because: error)
   }
 
   func stopReceiving() { body.stopReceiving() }
@@ -322,8 +325,10 @@ final class SealingBody: TransportBody {
     }
   }
 
-  func cancel() {
-    body.cancel()
+  func cancel() { cancel(because: CancellationError()) }
+
+  func cancel(because error: any Error) {
+    body.cancel(because: error)
     shared.seal()
   }
 

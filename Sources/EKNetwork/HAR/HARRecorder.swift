@@ -265,9 +265,12 @@ final class RecordingBody: TransportBody {
     }
   }
 
-  func cancel() {
-    body.cancel()
-    end(CancellationError())
+  func cancel() { cancel(because: CancellationError()) }
+
+  func cancel(because error: any Error) {
+    // First: the reader fails with a cancellation, whatever the reason.
+    end(error)
+    body.cancel(because: error)
   }
 
   func stopReceiving() { body.stopReceiving() }
