@@ -126,6 +126,8 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   }
   /// The result of the call that `next` returned the response for; `nil` for a response created by middleware.
   var result: (any Sendable)?
+  /// The number of bytes of a body that was written to a file instead of ``body``, which is empty.
+  var savedSize: Int64?
   private let head: ResponseHead?
   private let redirect: RedirectDecision
   private var isChanged = false
