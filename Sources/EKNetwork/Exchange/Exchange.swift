@@ -57,8 +57,8 @@ struct Exchange: Sendable {
 
   @inline(never)
   private func load(_ hop: HopRequest, sharing shared: SharedFlights<ExchangeKey>) async throws -> CollectedResponse {
-    // A request with progress reporting is not shared, nor one that must not wait for another.
-    guard progress == nil, deadline == nil,
+    // A request that observes its exchange is not shared, nor one that must not wait for another.
+    guard progress == nil, onInterim == nil, deadline == nil,
       let key = ExchangeKey(
         hop, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits, decodesContent: decodesContent,
         ignoresContent: ignoresContent, cacheMode: cacheMode)
