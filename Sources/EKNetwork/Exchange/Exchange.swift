@@ -67,7 +67,15 @@ struct Exchange: Sendable {
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
       return try await loadAlone(hop)
     }
-    return try await shared.run(key) { try await loadAlone(hop) }
+    return try await shared.run(key) {
+      var response = try await loadAlone(hop)
+      if let status = response.head.statusCode, status >= 500 {
+        response.end = ResponseEnd(
+          timings: response.timings, trailers: response.end?.trailers ?? HeaderFieldList(),
+          failure: FlightFailure().number)
+      }
+      return response
+    }
   }
 
   /// Loads the final response without sharing it; one that is not accepted, or a 401, is returned even if its body is too

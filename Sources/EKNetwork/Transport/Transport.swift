@@ -164,10 +164,13 @@ final class ResponseEnd: Sendable {
   let timings: NetworkTimings?
   /// The trailer fields (RFC 9110 §6.5).
   let trailers: HeaderFieldList
+  /// The number of the failure that the response is, if several callers share it: ``FlightFailure/number``.
+  let failure: Int?
 
-  init(timings: NetworkTimings?, trailers: HeaderFieldList = HeaderFieldList()) {
+  init(timings: NetworkTimings?, trailers: HeaderFieldList = HeaderFieldList(), failure: Int? = nil) {
     self.timings = timings
     self.trailers = trailers
+    self.failure = failure
   }
 }
 
