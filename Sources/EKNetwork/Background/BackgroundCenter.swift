@@ -28,10 +28,10 @@ protocol BackgroundTasks: Sendable {
 /// time.
 final class BackgroundCenter: Sendable {
   private let places: BackgroundPlaces
-  private let state = Locked(BackgroundState())
+  let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
-  private let spooling = BlockingQueue(label: "EKNetwork.BackgroundTransfers")
+  let spooling = BlockingQueue(label: "EKNetwork.BackgroundTransfers")
 
   init(
     places: BackgroundPlaces, _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
@@ -84,22 +84,21 @@ final class BackgroundCenter: Sendable {
       throw TransportOptionError(option: "transfers in the background", library: "Foundation on this platform")
     }
     if let known = await transfers().first(where: { $0.id == record.id }) { return known }
-    guard state.withLock({ $0.begin(record.id) }) else { return record.transfer }
-    do {
-      switch try make() {
-      case (let request, nil): try tasks.download(request, resumeData: resumeData, text: record.text)
-      case (let request, let body?): try await upload(request, body, record, by: tasks)
-      }
-    } catch {
-      state.withLock { $0.failedToStart(record.id) }
-      throw error
+    guard let start = state.withLock({ $0.begin(record.id) }) else { return record.transfer }
+    var hasFailed = true
+    defer { for waiter in state.withLock({ $0.startEnded(start, hasFailed: hasFailed) }) { waiter.finish(nil) } }
+    switch try make() {
+    case (let request, nil): try tasks.download(request, resumeData: resumeData, text: record.text)
+    case (let request, let body?): try await upload(request, body, record, start, by: tasks)
     }
+    hasFailed = false
     return record.transfer
   }
 
   /// Starts an upload from one file: that of the app if its body is one, otherwise a file of the library's.
   private func upload(
-    _ request: URLRequest, _ segments: [BodySegment], _ record: BackgroundRecord, by tasks: any BackgroundTasks
+    _ request: URLRequest, _ segments: [BodySegment], _ record: BackgroundRecord, _ start: Int,
+    by tasks: any BackgroundTasks
   ) async throws {
     guard request.httpMethod ?? "GET" != "GET" else {
       throw URLError(
@@ -111,8 +110,19 @@ final class BackgroundCenter: Sendable {
     if segments.count == 1, case .file(let file)? = segments.first, file.isWhole {
       return try tasks.upload(request, from: file.url, text: record.text)
     }
-    let folder = places.spoolFolder
-    let file = try await spooling.run { try Self.spool(segments, in: folder) }
+    let (folder, state) = (places.spoolFolder, state)
+    let file: URL
+    do {
+      file = try await withTaskCancellationHandler {
+        try await spooling.run {
+          try Self.spool(segments, in: folder) { state.withLock { $0.isCancelled(start) } }
+        }
+      } onCancel: {
+        _ = state.withLock { $0.cancelStarts { number, _ in number == start } }
+      }
+    } catch {
+      throw Task.isCancelled ? CancellationError() : error
+    }
     var record = record
     record.spool = file.path
     do {
@@ -123,7 +133,9 @@ final class BackgroundCenter: Sendable {
     }
   }
 
-  private static func spool(_ segments: [BodySegment], in folder: URL) throws -> URL {
+  private static func spool(
+    _ segments: [BodySegment], in folder: URL, _ isCancelled: () -> Bool
+  ) throws -> URL {
     try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let url = folder.appendingPathComponent(UUID().uuidString)
     guard let file = OpenFile(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) else {
@@ -133,6 +145,7 @@ final class BackgroundCenter: Sendable {
       let reader = SegmentReader(segments)
       var block = [UInt8](repeating: 0, count: 64 * 1024)
       while true {
+        if isCancelled() { throw URLError(.cancelled) }
         let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
         guard count > 0 else { return url }
         guard file.append(Data(block[..<count])) else { throw RequestBodyError.fileNotReadable(url, code: errno) }
@@ -155,6 +168,9 @@ final class BackgroundCenter: Sendable {
   /// Cancels transfers, and waits for their end: until then their ids are taken.
   func cancel(_ isMeant: @escaping @Sendable (_ id: String) -> Bool) async {
     guard let tasks = tasks.withLock({ $0 }) else { return }
+    // An upload whose body is being copied has no task yet.
+    let starts = SingleResult()
+    if state.withLock({ $0.wait(for: $0.cancelStarts { isMeant($1) }, starts) }) { try? await starts.value() }
     let cancelled = await tasks.cancel { text in self.record(text).map { isMeant($0.id) } ?? false }
     let end = SingleResult()
     // A caller whose task is cancelled does not wait.

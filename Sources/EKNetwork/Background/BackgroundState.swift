@@ -116,9 +116,12 @@ struct BackgroundState {
 
   /// The ids of transfers that were started in this run and have not ended.
   private(set) var started: Set<String> = []
+  /// The starts that are under way: their transfers have no task yet.
+  private(set) var starts: [Int: (id: String, isCancelled: Bool)] = [:]
+  private var startCount = 0
   /// The tasks whose end was delivered in this run: the session may still list them for a moment.
   private var ended: Set<Int> = []
-  /// Those who wait for the end of tasks, with the tasks that have not ended.
+  /// Those who wait for the end of tasks, or of starts, with those that have not ended.
   private var endWaiters: [(tasks: Set<Int>, waiter: SingleResult)] = []
   /// What became of downloaded files, until their tasks are complete.
   private var files: [String: Result<NetworkResponse, any Error>] = [:]
@@ -130,10 +133,28 @@ struct BackgroundState {
   /// Whether the session has delivered all its events, and the app was given no handler for them.
   private var eventsAreFinished = false
 
-  /// Begins a transfer. Returns whether there is none with its id.
-  mutating func begin(_ id: String) -> Bool { started.insert(id).inserted }
+  /// Begins a transfer. Returns the number of its start, which no task has; `nil` if there is a transfer with its id.
+  mutating func begin(_ id: String) -> Int? {
+    guard started.insert(id).inserted else { return nil }
+    startCount += 1
+    starts[-startCount] = (id, false)
+    return -startCount
+  }
 
-  mutating func failedToStart(_ id: String) { started.remove(id) }
+  func isCancelled(_ start: Int) -> Bool { starts[start]?.isCancelled == true }
+
+  /// Cancels starts that are under way, and returns their numbers.
+  mutating func cancelStarts(_ isMeant: (_ start: Int, _ id: String) -> Bool) -> Set<Int> {
+    let meant = starts.filter { isMeant($0.key, $0.value.id) }
+    for start in meant.keys { starts[start]?.isCancelled = true }
+    return Set(meant.keys)
+  }
+
+  /// Handles the end of a start. Returns those who waited only for it.
+  mutating func startEnded(_ start: Int, hasFailed: Bool) -> [SingleResult] {
+    if let id = starts.removeValue(forKey: start)?.id, hasFailed { started.remove(id) }
+    return ended(start)
+  }
 
   mutating func progressed(_ transfer: BackgroundTransfer) -> Delivery? {
     eventsAreFinished = false

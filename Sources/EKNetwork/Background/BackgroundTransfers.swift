@@ -117,7 +117,8 @@ public final class BackgroundTransfers: Sendable {
   }
 
   /// Cancels the transfer with this id, if it is in progress, and returns when it has ended: another one can then be started
-  /// with the id. Its event is a failure with `URLError.cancelled`, unless it has just finished.
+  /// with the id. Its event is a failure with `URLError.cancelled`, unless it has just finished; an upload whose body is still
+  /// being written to a file has no event, and throws that error.
   public func cancel(id: String) async { await center.cancel { $0 == id } }
 
   /// Cancels all transfers, as ``cancel(id:)`` does.

@@ -237,11 +237,12 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
   static func downloaded(by download: FileDownload, over exchange: Exchange) -> Self {
     Self(
       response: { file in
-        guard let received = file.received.response else {
-          return NetworkMiddlewareResponse(statusCode: file.successfulStatus, headers: file.headers)
-        }
-        var response = try NetworkMiddlewareResponse(CollectedResponse(head: ResponseHead(received), data: Data()))
+        var response =
+          try file.received.response.map {
+            try NetworkMiddlewareResponse(CollectedResponse(head: ResponseHead($0), data: Data()))
+          } ?? NetworkMiddlewareResponse(statusCode: file.successfulStatus, headers: file.headers)
         if response.statusCode != file.successfulStatus { response.statusCode = file.successfulStatus }
+        response.savedSize = file.size - file.resumedBytes
         return response
       },
       outcome: { response, request, last in

@@ -57,8 +57,8 @@ struct Exchange: Sendable {
 
   @inline(never)
   private func load(_ hop: HopRequest, sharing shared: SharedFlights<ExchangeKey>) async throws -> CollectedResponse {
-    // A request with progress reporting is not shared, nor one that must not wait for another.
-    guard progress == nil, deadline == nil,
+    // A request that observes its exchange is not shared, nor one that must not wait for another.
+    guard progress == nil, onInterim == nil, deadline == nil,
       let key = ExchangeKey(
         hop, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits, decodesContent: decodesContent,
         ignoresContent: ignoresContent, cacheMode: cacheMode)
@@ -67,7 +67,15 @@ struct Exchange: Sendable {
       defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
       return try await loadAlone(hop)
     }
-    return try await shared.run(key) { try await loadAlone(hop) }
+    return try await shared.run(key) {
+      var response = try await loadAlone(hop)
+      if let status = response.head.statusCode, status >= 500 {
+        response.end = ResponseEnd(
+          timings: response.timings, trailers: response.end?.trailers ?? HeaderFieldList(),
+          failure: FlightFailure().number)
+      }
+      return response
+    }
   }
 
   /// Loads the final response without sharing it; one that is not accepted, or a 401, is returned even if its body is too
@@ -281,9 +289,12 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
     }
   }
 
-  func cancel() {
-    body.cancel()
-    end { log.failed(CancellationError()) }
+  func cancel() { cancel(because: CancellationError()) }
+
+  func cancel(because error: any Error) {
+    // First: the reader fails with a cancellation, whatever the reason.
+    end { log.failed(error) }
+    body.cancel(because: error)
   }
 
   func stopReceiving() { body.stopReceiving() }
@@ -322,8 +333,10 @@ final class SealingBody: TransportBody {
     }
   }
 
-  func cancel() {
-    body.cancel()
+  func cancel() { cancel(because: CancellationError()) }
+
+  func cancel(because error: any Error) {
+    body.cancel(because: error)
     shared.seal()
   }
 

@@ -217,6 +217,9 @@ struct HARContent: Sendable, Equatable {
 
   var isTruncated: Bool { size > data.count }
 
+  /// - Parameter unkept: The size of a body of which nothing is kept.
+  init(unkept: Int64 = 0) { size = unkept }
+
   mutating func append(_ chunk: Data, limit: Int) {
     size += Int64(chunk.count)
     let kept = chunk.prefix(max(0, limit - data.count))
@@ -329,7 +332,7 @@ extension HARDocument.Content {
     size = content.size
     if let type { mimeType = type }
     if content.isTruncated {
-      comment = "Cut off after \(content.data.count) bytes"
+      comment = content.data.isEmpty ? "Not kept" : "Cut off after \(content.data.count) bytes"
       isTruncated = true
     }
     (text, encoding) = HARDocument.text(content.data)

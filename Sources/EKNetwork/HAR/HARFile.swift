@@ -299,13 +299,17 @@ struct HARRequestBody: Sendable, Equatable {
     return true
   }
 
+  private static let longestParsed = 1024 * 1024
+
   private var isMultipart: Bool { type.lowercased().hasPrefix("multipart/") }
 
   /// Returns the body without what differs from run to run: the order of a JSON object's members, which is that of a
-  /// dictionary, and the boundary of a form, which is random.
+  /// dictionary, and the boundary of a form, which is random. A long JSON body is not parsed, neither here nor when it is
+  /// replayed: that takes many times its size in memory.
   private static func canonical(_ body: Data, type: String) -> Data {
     let media = type.lowercased().prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
     if media.hasSuffix("/json") || media.hasSuffix("+json") {
+      guard body.count <= longestParsed else { return body }
       let encoder = JSONEncoder()
       encoder.outputFormatting = .sortedKeys
       let value = try? JSONDecoder().decode(JSONValue.self, from: body)

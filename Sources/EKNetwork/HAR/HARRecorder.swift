@@ -16,8 +16,9 @@ import Foundation
 ///
 /// In ``NetworkManager/attemptMiddleware``, or that of an adapter, each attempt and each redirect is an entry with its
 /// own timings; as the last middleware, it records requests as they are sent. In ``NetworkManager/middleware`` a whole
-/// call is one entry. Several managers may share one recorder. It reads no body itself: an entry is complete, and
-/// recorded, when its body has been read, has failed or has been released. Streamed request bodies are not recorded.
+/// call is one entry, in which the content of a downloaded file is marked as not kept. Several managers may share one
+/// recorder. It reads no body itself: an entry is complete, and recorded, when its body has been read, has failed or
+/// has been released. Streamed request bodies are not recorded.
 ///
 /// Its memory use is limited, so that it may stay in use: see ``HAROptions``. Beyond the limits, the oldest entries are
 /// dropped; bodies that are being read are not counted yet.
@@ -65,17 +66,21 @@ public final class HARRecorder: NetworkMiddleware {
     }
     let kept = HARExchange.Response(
       status: response.statusCode, reason: response.reasonPhrase, fields: HeaderFieldList(fields))
-    return response.watchingBody { body in
-      RecordingBody(body, limit: max(0, options.maximumBodySize)) { content, error, network in
-        var response = kept
-        response.content = content
-        let exchange = HARExchange(
-          number: number, started: date, request: recorded, response: response, error: error?.redactedForLog,
-          timings: HARTimings(head: head, total: start.duration(to: .now), network: network),
-          protocolName: network?.protocolName, remoteAddress: network?.remoteAddress)
-        backlog.withLock { $0.append(exchange) }
-      }
+    let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void = { content, error, network in
+      var response = kept
+      response.content = content
+      let exchange = HARExchange(
+        number: number, started: date, request: recorded, response: response, error: error?.redactedForLog,
+        timings: HARTimings(head: head, total: start.duration(to: .now), network: network),
+        protocolName: network?.protocolName, remoteAddress: network?.remoteAddress)
+      backlog.withLock { $0.append(exchange) }
     }
+    // Nobody reads the body of a download here.
+    if let size = response.savedSize {
+      finish(HARContent(unkept: size), nil, nil)
+      return response
+    }
+    return response.watchingBody { RecordingBody($0, limit: max(0, options.maximumBodySize), finish: finish) }
   }
 
   // MARK: - Entries
@@ -265,9 +270,12 @@ final class RecordingBody: TransportBody {
     }
   }
 
-  func cancel() {
-    body.cancel()
-    end(CancellationError())
+  func cancel() { cancel(because: CancellationError()) }
+
+  func cancel(because error: any Error) {
+    // First: the reader fails with a cancellation, whatever the reason.
+    end(error)
+    body.cancel(because: error)
   }
 
   func stopReceiving() { body.stopReceiving() }

@@ -18,9 +18,9 @@ import Foundation
 /// need not be those of the recording: one that was not recorded is matched to the recorded secret of the first
 /// response that it gets, and never to one that another is matched to.
 ///
-/// Members of a JSON body may have another order, and a form another boundary. Of a streamed body only the length is
-/// compared. Redirects are followed if their target was recorded. Each session has its own position in the recording:
-/// tests can run concurrently.
+/// Members of a JSON body of up to 1 MiB may have another order, and a form another boundary. Of a streamed body only the
+/// length is compared. Redirects are followed if their target was recorded. Each session has its own position in the
+/// recording: tests can run concurrently.
 public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtocol, Sendable {
   private static let maximumSalt = 128
 

@@ -8,7 +8,7 @@ import Foundation
 /// request tests whether the server has recovered.
 ///
 /// A failure is a `URLError`, or a status of 500 and above; a cancelled request, one that was not sent, a response of
-/// the library's own cache or of a ``PrismCachePolicy``, and any other error do not count. The `URLError` of a request that
+/// the library's own cache or of a ``PrismCachePolicy``, and any other error do not count. The failure of a request that
 /// several callers share counts once. Add it to ``NetworkManager/attemptMiddleware``, so that every attempt counts;
 /// several managers may share one. A request that is sent inside `next`, by another middleware or a token refresh, is
 /// part of the request that was let through: it passes, and a failure of it counts.
@@ -107,7 +107,7 @@ public final class CircuitBreaker: NetworkMiddleware {
       change(origin, at: end) { circuit in
         switch status {
         case nil: circuit.abandoned(trial: ownTrial, at: end)
-        case let status? where status >= 500: circuit.failed(trial: trial, at: end)
+        case let status? where status >= 500: circuit.failed(trial: trial, flight: response.failure, at: end)
         default: circuit.succeeded()
         }
       }

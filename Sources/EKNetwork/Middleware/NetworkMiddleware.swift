@@ -126,6 +126,10 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   }
   /// The result of the call that `next` returned the response for; `nil` for a response created by middleware.
   var result: (any Sendable)?
+  /// The number of bytes of a body that was written to a file instead of ``body``, which is empty.
+  var savedSize: Int64?
+  /// The number of the failure that it is, if several callers share it: ``FlightFailure/number``.
+  private(set) var failure: Int?
   private let head: ResponseHead?
   private let redirect: RedirectDecision
   private var isChanged = false
@@ -157,6 +161,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
         RereadableBody(response.data, end: response.end)
       }
     self.init(http.statusCode, http.headerDictionary, content, response.head)
+    failure = response.end?.failure
   }
 
   private init(

@@ -232,11 +232,11 @@ extension NetworkManager {
   /// `tracestate`, may differ. Defaults to `false`.
   ///
   /// Each caller has its own retries, token refresh, decoding and cancellation: only the attempts are shared, and an
-  /// attempt is cancelled once its last caller has been cancelled. A request with a ``NetworkRequest/progress`` or a
-  /// ``NetworkRequest/totalTimeout``, also one from ``defaults``, a stream and a download are never shared. Requests
-  /// that start after a request with an unsafe method has ended never share a response requested before that. With
-  /// ``middleware``, a GET that is sent with a cache policy is not shared, because the store is looked up behind the
-  /// middleware; with ``attemptMiddleware``, nothing is.
+  /// attempt is cancelled once its last caller has been cancelled. A request with a ``NetworkRequest/progress``, an
+  /// ``NetworkRequest/onInterimResponse`` or a ``NetworkRequest/totalTimeout``, also one from ``defaults``, a stream and
+  /// a download are never shared. Requests that start after a request with an unsafe method has ended never share a
+  /// response requested before that. With ``middleware``, a GET that is sent with a cache policy is not shared, because
+  /// the store is looked up behind the middleware; with ``attemptMiddleware``, nothing is.
   public nonisolated var sharesIdenticalRequests: Bool {
     get { settings.withLock { $0.sharesIdenticalRequests } }
     set { settings.replace(\.sharesIdenticalRequests, with: newValue) }

@@ -68,8 +68,8 @@ public protocol NetworkRequest: _DeclaredTypes {
   var responseErrorDecoder: ((NetworkResponse) -> Error?)? { get }
   /// A closure that is called with each interim response, such as 103 with its links, as soon as it arrives: in order, off
   /// the caller's actor, and perhaps still while the final response is returned. Redirects and every attempt are included,
-  /// responses of a cache and those of another request's exchange are not. Injected sessions, and Apple's platforms before
-  /// iOS 17 and macOS 14, do not report them. Defaults to `nil`.
+  /// responses of a cache are not. Such a request is not combined with an identical one. Injected sessions, and Apple's
+  /// platforms before iOS 17 and macOS 14, do not report them. Defaults to `nil`.
   var onInterimResponse: (@Sendable (InterimResponse) -> Void)? { get }
   /// Whether retries, and the token refresh on 401, are allowed. Defaults to `true`.
   var allowsRetry: Bool { get }

@@ -16,6 +16,8 @@ struct HopRequest: Sendable {
   /// Whether the request has left the origin that the session's credentials are meant for. They are not added again
   /// when a redirect leads back to it: the other origin chose that request.
   let hasLeftOrigin: Bool
+  /// Whether middleware has changed the cookies.
+  private var hasOtherCookies = false
   private let start: URL?
   private var password: Password?
 
@@ -184,6 +186,7 @@ struct HopRequest: Sendable {
     else { return nil }
     var request = urlRequest
     request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
+    if !hasOtherCookies { request.setValue(hop.urlRequest.cookies, forHTTPHeaderField: "Cookie") }
     return hop.replaced(by: request, session: session)
   }
 
@@ -219,6 +222,7 @@ struct HopRequest: Sendable {
   /// Returns this hop with `request` as the one that is sent, over `session`.
   func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
     var hop = self
+    if request.cookies != urlRequest.cookies { hop.hasOtherCookies = true }
     hop.urlRequest = request
     hop.session = session
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
@@ -288,4 +292,8 @@ struct HopRequest: Sendable {
     session?.owner != nil || connection?.certificate != nil || credential != nil
       || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
   }
+}
+
+extension URLRequest {
+  fileprivate var cookies: String? { value(forHTTPHeaderField: "Cookie") }
 }

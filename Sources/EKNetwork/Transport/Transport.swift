@@ -142,12 +142,16 @@ protocol TransportBody: AnyObject, Sendable {
   var end: ResponseEnd? { get }
   /// Ends the exchange. A suspended `next()` throws `CancellationError`.
   func cancel()
+  /// Ends the exchange in the same way; those who watch the body learn that the reason is this error.
+  func cancel(because error: any Error)
   /// Ends the exchange for a reader that reads on: `next()` returns what has arrived before it throws `CancellationError`.
   func stopReceiving()
 }
 
 extension TransportBody {
   var end: ResponseEnd? { nil }
+
+  func cancel(because error: any Error) { cancel() }
 
   /// For a body that keeps nothing of what has arrived.
   func stopReceiving() { cancel() }
@@ -160,10 +164,13 @@ final class ResponseEnd: Sendable {
   let timings: NetworkTimings?
   /// The trailer fields (RFC 9110 §6.5).
   let trailers: HeaderFieldList
+  /// The number of the failure that the response is, if several callers share it: ``FlightFailure/number``.
+  let failure: Int?
 
-  init(timings: NetworkTimings?, trailers: HeaderFieldList = HeaderFieldList()) {
+  init(timings: NetworkTimings?, trailers: HeaderFieldList = HeaderFieldList(), failure: Int? = nil) {
     self.timings = timings
     self.trailers = trailers
+    self.failure = failure
   }
 }
 

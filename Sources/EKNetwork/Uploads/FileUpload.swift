@@ -352,6 +352,7 @@ extension RequestRunner {
     let exchange = exchange(
       for: request, accepting: StatusCodes.successful, baseURL: baseURL, progress: nil, log: log)
     let clock = clock
+    let completion = Locked<CollectedResponse?>(nil)
     do {
       let cancelled = try await call(
         of: source(request, baseURL, accessToken, accept: RequestBuilder.anything),
@@ -369,10 +370,14 @@ extension RequestRunner {
         guard let status = response.head.statusCode,
           StatusCodes.successful.contains(status) || [404, 410].contains(status)
         else { return .refusal(collected) }
+        completion.withLock { $0 = collected }
         return .success(UploadedFile(url: resource.url, size: 0, response: NetworkResponse(collected)))
       }
       file.remove()
-      log?.finished(status: cancelled.response.statusCode, bytes: 0, timings: nil)
+      let received = completion.withLock { $0 }
+      log?.finished(
+        status: cancelled.response.statusCode, bytes: Int64(cancelled.response.data.count), timings: received?.timings,
+        head: received?.head)
       return cancelled.response.isSuccess
     } catch is NotRemembered {
       return false

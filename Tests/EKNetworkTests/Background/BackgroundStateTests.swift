@@ -85,17 +85,17 @@ import Testing
   @Test func errorOfTheSystemIsThatOfTheEvent() throws {
     var state = BackgroundState()
     let download = record("/home/1/a")
-    var isNew = state.begin("a")
-    #expect(isNew)
-    isNew = state.begin("a")
-    #expect(!isNew)
+    var start = state.begin("a")
+    #expect(start != nil)
+    start = state.begin("a")
+    #expect(start == nil)
     _ = state.completed(
       download, download.transfer, head: nil, error: URLError(.cancelled), resumeData: Data("r".utf8))
     guard case .failed(_, let error as URLError, let data)? = next(&state) else { return anotherEvent() }
     #expect(error.code == .cancelled)
     #expect(data == Data("r".utf8))
-    isNew = state.begin("a")
-    #expect(isNew)
+    start = state.begin("a")
+    #expect(start != nil)
   }
 
   @Test func onlyTheLatestProgressWaits() throws {

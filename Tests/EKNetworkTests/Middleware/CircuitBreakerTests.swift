@@ -148,6 +148,27 @@ import Testing
     await #expect(throws: CircuitBreaker.OpenError.self) { try await bench.send() }
   }
 
+  /// A response whose status is accepted is no error of the call.
+  @Test(.timeLimit(.minutes(5))) func sharedResponseCountsOnce() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .status(503)
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.sharesIdenticalRequests = true
+    manager.middleware = [CircuitBreaker(failures: 2)]
+    let calls = (0..<4).map { _ in Task { try await manager.response(to: ItemProbe()).statusCode } }
+    while manager.sharedExchanges.waiterCount(CollectedResponse.self) < 4 { await Task.yield() }
+    gate.open()
+    for call in calls { #expect(try await call.value == 503) }
+    #expect(try await manager.response(to: ItemProbe()).statusCode == 503)
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.response(to: ItemProbe()) }
+    #expect(server.requestCount == 2)
+  }
+
   @Test func cachedResponseDoesNotResetFailures() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }

@@ -80,6 +80,31 @@
       #expect(hops == ["1", "2", "3"])
     }
 
+    @Test("A request that observes them is not combined with an identical one", arguments: [true, false])
+    func identical(hasCache: Bool) async throws {
+      let gate = Gate()
+      let end = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\n{}"
+      server.route("/item") { _ in .raw([.sendString(Self.hints), .wait(gate), .sendString(end)]) }
+      if hasCache { manager.httpCache = HTTPCache() } else { manager.sharesIdenticalRequests = true }
+      let (observers, input) = AsyncStream<Int>.makeStream()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<2 {
+          group.addTask { [manager] in
+            var probe = Probe<EmptyResponse>()
+            probe.onInterimResponse = { _ in input.yield(number) }
+            _ = try await manager.send(probe)
+          }
+        }
+        await server.expectRequests(2)
+        gate.open()
+        try await group.waitForAll()
+      }
+      try #require(server.requestCount == 2)
+      var reached: Set<Int> = []
+      for await observer in observers.prefix(2) { reached.insert(observer) }
+      #expect(reached == [0, 1])
+    }
+
     @Test("The permission to send a body is one")
     func permission() async throws {
       server.route("POST", "/item", .text("{}"))

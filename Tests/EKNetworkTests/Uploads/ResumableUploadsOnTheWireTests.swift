@@ -290,7 +290,14 @@ import Testing
     // Another user's is not touched.
     #expect(try await !manager.cancelUpload(CreateUpload(), accessToken: { "b" }, options: options(kind)))
     #expect(folder.names == ["a.bin", "state"])
+    let timings = Locked<[NetworkTimings]>([])
+    manager.eventHandler = { event in
+      if case .finished(_, _, let measured) = event.kind { timings.withLock { $0.append(measured) } }
+    }
     #expect(try await manager.cancelUpload(CreateUpload(), options: options(kind)))
+    #if os(Linux)
+      #expect(timings.withLock { $0 }.map(\.protocolName) == ["HTTP/1.1"])
+    #endif
     #expect(server.state.withLock { $0.uploads.isEmpty })
     #expect(server.methods == ["POST", "PATCH", "DELETE"])
     #expect(folder.names == ["a.bin"])

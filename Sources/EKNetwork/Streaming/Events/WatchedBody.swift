@@ -121,7 +121,7 @@ final class WatchedBody: TransportBody {
       state.isTimedOut = true
       return (nil, true)
     }
-    if expires { body.cancel() }
+    if expires { body.cancel(because: URLError(.timedOut)) }
     return wait
   }
 

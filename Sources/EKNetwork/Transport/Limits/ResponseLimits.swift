@@ -80,6 +80,8 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
 
   func cancel() { body.cancel() }
 
+  func cancel(because error: any Error) { body.cancel(because: error) }
+
   func stopReceiving() { body.stopReceiving() }
 }
 

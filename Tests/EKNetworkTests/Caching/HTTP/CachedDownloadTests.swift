@@ -9,11 +9,18 @@ import Testing
     let folder = try ScratchFolder()
     let body = Data.noise(200_000)
     bench.server.route("/a") { _ in .data(body, headers: ["Cache-Control": "max-age=60", "ETag": "\"v\""]) }
+    let statuses = Locked<[String]>([])
+    bench.manager.eventHandler = { event in
+      if case .finished = event.kind { statuses.withLock { $0.append(event.cacheStatus ?? "") } }
+    }
     for name in ["1", "2"] {
       let file = try await bench.manager.download(CacheProbe(), to: folder[name])
       #expect(try Data(contentsOf: file.url) == body)
     }
     #expect(bench.server.requestCount == 1 && bench.cache.statistics.hits == 1)
+    let reported = statuses.withLock { $0 }
+    #expect(reported.first == "EKNetwork; fwd=uri-miss; fwd-status=200; stored")
+    #expect(reported.count == 2 && reported[1].hasPrefix("EKNetwork; hit; ttl="))
   }
 
   @Test func cacheHitCompletesProgress() async throws {

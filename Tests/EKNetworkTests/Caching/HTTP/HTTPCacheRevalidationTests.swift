@@ -81,6 +81,30 @@ import Testing
     #expect(bench.server.requests.allSatisfy { ($0.headers["X-Key"] != nil) == hasMiddleware })
   }
 
+  /// A challenge may be valid only together with the cookie that came with it.
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  func cookieOfAChallengeInBackgroundIsSent(_ hasMiddleware: Bool) async throws {
+    let bench = try CacheBench()
+    let count = Locked(0)
+    bench.server.route("/a") { request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard request.headers["Authorization"] != nil else {
+        return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\"", "Set-Cookie": "n=\(number)"])
+      }
+      return .text("\(number)", headers: ["Cache-Control": "public, max-age=5, stale-while-revalidate=60"])
+    }
+    if hasMiddleware { bench.manager.attemptMiddleware = [Intercept.adding("key", to: "X-Key")] }
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    #expect(try await bench.send(probe).text == "2")
+    bench.date.advance(by: 10)
+    #expect(try await bench.send(probe).text == "2")
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(bench.server.requests.map { $0.headers["Cookie"] } == [nil, "n=1", "n=1", "n=3"])
+  }
+
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.
   @Test func confirmationDoesNotBringBackAnEarlierResponse() async throws {
     let bench = try CacheBench()

@@ -234,8 +234,13 @@ import Testing
     }
     var options = EventSourceOptions(idleTimeout: .seconds(600))
     options.clock = silence
-    let source = Wire.automatic.manager(server, clock: clock).events(Probe<EmptyResponse>(), options: options)
-    var iterator = source.makeAsyncIterator()
+    let (manager, recorder) = (Wire.automatic.manager(server, clock: clock), HARRecorder())
+    let failures = Locked<[any Error]>([])
+    manager.attemptMiddleware = [recorder]
+    manager.eventHandler = { event in
+      if case .failed(let error) = event.kind { failures.withLock { $0.append(error) } }
+    }
+    var iterator = manager.events(Probe<EmptyResponse>(), options: options).makeAsyncIterator()
     #expect(try await iterator.next()?.data == "a")
     let ticking = Task {
       while !Task.isCancelled {
@@ -247,6 +252,8 @@ import Testing
     #expect(try await iterator.next()?.data == "b")
     ticking.cancel()
     #expect(server.requestCount == 2)
+    #expect(failures.withLock { $0 }.map { ($0 as? URLError)?.code } == [.timedOut])
+    #expect(try HARProbe.entries(recorder).map(\.error) == ["URLError \(URLError.Code.timedOut.rawValue)"])
   }
 
   @Test func tokenIsRefreshed() async throws {

@@ -37,6 +37,7 @@ struct HARProbe: Decodable {
     var size: Int
     var text: String?
     var encoding: String?
+    var comment: String?
     var _pieces: [Int]?
     var _truncated: Bool?
   }

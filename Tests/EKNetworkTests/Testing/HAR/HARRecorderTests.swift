@@ -264,6 +264,24 @@ import Testing
     #expect(try entries().map(\.status) == [200])
   }
 
+  /// The content is in the file, and middleware around the call has not seen it.
+  @Test func callMiddlewareRecordsADownloadWithoutItsContent() async throws {
+    let folder = try ScratchFolder()
+    server.route("/file") { _ in .data(Data.noise(1000)) }
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [recorder]
+    let file = try await manager.download(Probe<EmptyResponse>(path: "/file"), to: folder["a"])
+    #expect(file.size == 1000)
+    let entry = try #require(try entries().first)
+    #expect(entry.status == 200 && entry.error == nil)
+    #expect(entry.response.content.size == 1000 && entry.body == Data())
+    #expect(entry.response.content._truncated == true && entry.response.content.comment == "Not kept")
+    let replay = NetworkManager(baseURL: server.baseURL, session: try ReplaySession(recorder))
+    await #expect(throws: ReplaySession.Failure.self) {
+      try await replay.download(Probe<EmptyResponse>(path: "/file"), to: folder["b"])
+    }
+  }
+
   @Test(arguments: [true, false]) func fileWithSecretsIsPrivate(revealsSecrets: Bool) async throws {
     let folder = try ScratchFolder()
     let recorder = HARRecorder(options: HAROptions(revealsSecrets: revealsSecrets))

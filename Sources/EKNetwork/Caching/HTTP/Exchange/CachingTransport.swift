@@ -88,7 +88,7 @@ extension CachingTransport {
   ) async throws -> TransportResponse {
     guard query.method == "GET", query.range == nil, query.mode == .default || query.mode == .forceCache,
       !query.directives.noCache, request.collectsBody, request.onSend == nil, request.onReceive == nil,
-      !request.isTimeLimited,
+      request.onInterim == nil, !request.isTimeLimited,
       cache.flights.mayShare(query.key)
     else { return try await fetch(request, query, entry, plan) }
     let isOwn = Locked(false)
