@@ -81,7 +81,9 @@
 
     /// The opener of an easy handle; `nil` if the handle is libcurl's own.
     static func of(_ easy: OpaquePointer) -> ConnectionOpener? {
-      ekn_easy_context(easy).map { Unmanaged<ConnectionOpener>.fromOpaque($0).takeUnretainedValue() }
+      ekn_easy_info_pointer(easy, Int32(EKN_INFO_PRIVATE)).map {
+        Unmanaged<ConnectionOpener>.fromOpaque($0).takeUnretainedValue()
+      }
     }
 
     /// Tells libcurl that a socket is ready, or that its timer has fired. Returns the outcome once there is one, after
@@ -235,9 +237,7 @@
       guard let multi = ekn_multi_init() else { return nil }
       self.multi = multi
       let context = Unmanaged.passUnretained(self).toOpaque()
-      guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
-        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0
-      else {
+      guard ekn_multi_set_callbacks(multi, socketCallback, timerCallback, context) == 0 else {
         ekn_multi_cleanup(multi)
         return nil
       }
@@ -272,7 +272,7 @@
     /// Removes the callbacks, and returns whether libcurl has accepted that.
     func removeCallbacks() -> Bool {
       (onTimer, onWatch) = (nil, nil)
-      return ekn_multi_set_socket_callback(multi, nil, nil) == 0 && ekn_multi_set_timer_callback(multi, nil, nil) == 0
+      return ekn_multi_set_callbacks(multi, nil, nil, nil) == 0
     }
 
     func close() { ekn_multi_cleanup(multi) }
