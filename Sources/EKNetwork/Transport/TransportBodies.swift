@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A body backed by an async stream of bytes from an injected session or a test.
 ///
 /// A task reads up to ``limit`` bytes ahead of the consumer, which receives all that have arrived: a task for each byte,

@@ -226,9 +226,7 @@ protocol Disposable: DeadlineHeapElement {
     /// Returns an idle connection to close, because its time is over.
     mutating func nextExpired(now: UInt64) -> LoopConnection? { ends.popFirst(notAfter: now) }
   }
-#endif
 
-#if os(Linux)
   /// What a pool knows of the origins with which HTTP/2 may be spoken: their connections, which requests share (RFC 9113
   /// §5), those that are being opened, and the origins that have chosen HTTP/1.1 instead.
   struct SharedConnections {

@@ -1,7 +1,5 @@
 #if os(Linux)
-  import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// Requests and their connections.
   extension EventLoop {

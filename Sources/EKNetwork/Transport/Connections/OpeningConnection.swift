@@ -1,7 +1,6 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// A connection that is being opened for a request. Others to the same origin wait for it, too, as long as it may become
   /// one that they can share (RFC 9113 §5).

@@ -1,11 +1,6 @@
 import Foundation
 
 #if os(Linux)
-  import FoundationNetworking
-  import CCurl
-#endif
-
-#if os(Linux)
   import CCurl
   import FoundationNetworking
 #endif
@@ -93,9 +88,7 @@ enum ContentCoding {
 
     func stopReceiving() { body.stopReceiving() }
   }
-#endif
 
-#if os(Linux)
   /// A body that removes one content coding as it is read: nothing is inflated in advance.
   ///
   /// Unchecked: the mutable state is only used by `next()`, which has one caller at a time.
@@ -185,9 +178,7 @@ enum ContentCoding {
       }
     }
   }
-#endif
 
-#if os(Linux)
   /// An incremental decoder for one content coding.
   final class ContentDecoder {
     /// The ways in which a body can be invalid.

@@ -77,9 +77,7 @@
       return count
     }
   }
-#endif
 
-#if os(Linux)
   /// Stops the loops when the process ends: OpenSSL then frees what all its connections use, and a thread that was within one
   /// would crash.
   enum LoopsAtExit {

@@ -1,7 +1,6 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// A connection on which the library itself speaks HTTP/1.1 (RFC 9112): the shell of ``RequestHead``, ``ExchangeState``
   /// and ``ResponseParser``.

@@ -1,7 +1,6 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// A connection on which the library speaks HTTP/2 (RFC 9113): the shell around nghttp2, which knows frames, HPACK and
   /// windows. What streams gather in a turn is sent at its end.

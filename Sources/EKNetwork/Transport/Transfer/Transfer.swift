@@ -1,7 +1,6 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// One exchange on the wire, shared by the event loop, which writes, and a consumer, which reads.
   ///

@@ -125,9 +125,7 @@ final class BodyPump: @unchecked Sendable {
       _ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>
     ) -> Bool { false }
   }
-#endif
 
-#if !canImport(Darwin)
   extension SequenceBody {
     /// Writes the sequence to a file, within the time for the whole request: a sequence may never yield again.
     ///

@@ -3,9 +3,7 @@ import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
-#endif
-
-#if canImport(Darwin)
+#elseif canImport(Darwin)
   import CSession
 #endif
 

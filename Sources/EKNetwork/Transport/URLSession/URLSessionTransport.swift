@@ -1,11 +1,8 @@
-import Dispatch
 import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
-#endif
-
-#if canImport(Darwin)
+#elseif canImport(Darwin)
   import CSession
 #endif
 
