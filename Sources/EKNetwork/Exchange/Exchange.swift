@@ -250,8 +250,8 @@ enum ResponseValidation {
 /// The body of a stream, whose end is logged.
 ///
 /// Unchecked: `count` is accessed by `next()` only, which has one caller at a time.
-final class ObservedBody: TransportBody, @unchecked Sendable {
-  private let body: any TransportBody
+final class ObservedBody: WrappingBody, @unchecked Sendable {
+  let body: any TransportBody
   private let status: Int
   private let log: RequestLog
   private let head: ResponseHead
@@ -266,8 +266,6 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
   }
 
   deinit { end { log.failed(CancellationError()) } }
-
-  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
@@ -286,8 +284,6 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
     end { log.failed(CancellationError()) }
   }
 
-  func stopReceiving() { body.stopReceiving() }
-
   private func end(_ report: () -> Void) {
     let isFirst = isOver.withLock { isOver in
       defer { isOver = true }
@@ -298,8 +294,8 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
 }
 
 /// The body of a response to an unsafe request, after whose end no response requested before it is shared.
-final class SealingBody: TransportBody {
-  private let body: any TransportBody
+final class SealingBody: WrappingBody {
+  let body: any TransportBody
   private let shared: SharedFlights<ExchangeKey>
 
   init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
@@ -308,8 +304,6 @@ final class SealingBody: TransportBody {
   }
 
   deinit { shared.seal() }
-
-  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
@@ -326,8 +320,6 @@ final class SealingBody: TransportBody {
     body.cancel()
     shared.seal()
   }
-
-  func stopReceiving() { body.stopReceiving() }
 }
 
 /// The key of exchanges of one client that can share a response: the identity, everything that is sent except for the

@@ -222,13 +222,13 @@ extension Transport {
 }
 
 /// A body that is recorded while it is read, however that ends.
-final class RecordingBody: TransportBody {
+final class RecordingBody: WrappingBody {
   private struct State {
     var content = HARContent()
     var isOver = false
   }
 
-  private let body: any TransportBody
+  let body: any TransportBody
   private let limit: Int
   private let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
   private let state = Locked(State())
@@ -246,8 +246,6 @@ final class RecordingBody: TransportBody {
   }
 
   deinit { end(CancellationError()) }
-
-  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
@@ -269,8 +267,6 @@ final class RecordingBody: TransportBody {
     body.cancel()
     end(CancellationError())
   }
-
-  func stopReceiving() { body.stopReceiving() }
 
   private func end(_ error: (any Error)?) {
     let content: HARContent? = state.withLock { state in

@@ -67,8 +67,8 @@ enum ContentCoding {
   }
 
   /// A body that cannot be decoded, which is an error only if it is not empty.
-  private final class UndecodableBody: TransportBody {
-    private let body: any TransportBody
+  private final class UndecodableBody: WrappingBody {
+    let body: any TransportBody
     private let error: URLError
 
     init(_ body: any TransportBody, error: URLError) {
@@ -76,24 +76,18 @@ enum ContentCoding {
       self.error = error
     }
 
-    var end: ResponseEnd? { body.end }
-
     func next() async throws -> Data? {
       guard try await body.next() != nil else { return nil }
       body.cancel()
       throw error
     }
-
-    func cancel() { body.cancel() }
-
-    func stopReceiving() { body.stopReceiving() }
   }
 
   /// A body that removes one content coding as it is read: nothing is inflated in advance.
   ///
   /// Unchecked: the mutable state is only used by `next()`, which has one caller at a time.
-  final class DecodedBody: TransportBody, @unchecked Sendable {
-    private let body: any TransportBody
+  final class DecodedBody: WrappingBody, @unchecked Sendable {
+    let body: any TransportBody
     private let decoder: ContentDecoder
     private let url: URL
     private let meter: InflationMeter
@@ -119,8 +113,6 @@ enum ContentCoding {
       self.url = url
     }
 
-    var end: ResponseEnd? { body.end }
-
     func next() async throws -> Data? {
       do {
         while true {
@@ -145,10 +137,6 @@ enum ContentCoding {
         throw failure.urlError(url)
       }
     }
-
-    func cancel() { body.cancel() }
-
-    func stopReceiving() { body.stopReceiving() }
 
     /// What has arrived may become gigabytes, long after its transfer, which has the other limits, is over.
     private func checkTime() throws {
