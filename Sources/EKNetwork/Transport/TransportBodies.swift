@@ -168,8 +168,7 @@ final class ChunkStreamBody: TransportBody, @unchecked Sendable {
   func cancel() {
     let (iterator, pull, reader) = state.withLock { state in
       state.isCancelled = true
-      defer { state.iterator = nil }
-      return (state.iterator, state.pull, state.reader.take())
+      return (state.iterator.take(), state.pull, state.reader.take())
     }
     withExtendedLifetime(iterator) { pull?.cancel() }
     reader?.continuation.resume(throwing: CancellationError())

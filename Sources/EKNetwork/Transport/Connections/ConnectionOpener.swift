@@ -94,8 +94,7 @@
         handles.opening.act(on: descriptor, events: events)
         isActing = false
       }
-      defer { outcome = nil }
-      return outcome
+      return outcome.take()
     }
 
     /// Lets libcurl be called for it once more.
