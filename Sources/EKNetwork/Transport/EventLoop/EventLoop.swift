@@ -215,8 +215,7 @@
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
           finishTurn(&turn, into: &finished, expires: fullBatches == 0)
-          if pools.cleanup <= now { pools.closeExpiredConnections(now: now) }
-          pools.freeUnused(now: now)
+          if pools.cleanup <= now { pools.cleanUp(now: now) }
           return false
         }
         if isOver { return }
