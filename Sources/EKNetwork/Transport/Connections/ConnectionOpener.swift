@@ -1,6 +1,7 @@
 #if os(Linux)
   import CCurl
   import Foundation
+  import FoundationNetworking
 
   /// Opens a connection with libcurl: names, addresses and the choice between them, proxies and TLS are its own. It
   /// belongs to the thread of an event loop, which calls ``act(on:events:)`` when a socket or the timer is ready.
@@ -206,8 +207,9 @@
     }
 
     static func error(url: URL) -> any Error {
-      CurlError.make(
-        .dataLengthExceedsMaximum, "The proxy's response to CONNECT is longer than \(maximumSize) bytes", url: url)
+      URLError(
+        .dataLengthExceedsMaximum, url: url,
+        description: "The proxy's response to CONNECT is longer than \(maximumSize) bytes")
     }
   }
 

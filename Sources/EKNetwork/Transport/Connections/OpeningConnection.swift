@@ -1,6 +1,7 @@
 #if os(Linux)
   import CCurl
   import Foundation
+  import FoundationNetworking
 
   /// A connection that is being opened for a request. Others to the same origin wait for it, too, as long as it may become
   /// one that they can share (RFC 9113 §5).
@@ -91,8 +92,7 @@
     }
 
     private func tooLate(_ transfer: Transfer) -> any Error {
-      CurlError.make(
-        .cannotConnectToHost, "The connection took too long to open", url: transfer.request.url)
+      URLError(.cannotConnectToHost, url: transfer.request.url, description: "The connection took too long to open")
     }
 
     private func act(on descriptor: Int32, events: Int32) {
@@ -121,7 +121,7 @@
     private var mustStop: Bool {
       let now = MonotonicClock.now()
       for transfer in transfers where !transfer.isOver && transfer.loopDeadline <= now {
-        transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
+        transfer.loopFailure = URLError(.timedOut, url: transfer.request.url, description: "The request timed out")
       }
       for transfer in transfers where !transfer.isOver && limit <= now && transfer.loopFailure == nil {
         transfer.loopFailure = tooLate(transfer)

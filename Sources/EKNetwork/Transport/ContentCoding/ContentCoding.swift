@@ -40,7 +40,7 @@ enum ContentCoding {
       let names = names(head.value("content-encoding"))
       guard !names.isEmpty else { return body }
       func undecodable(_ text: String) -> any TransportBody {
-        UndecodableBody(body, error: CurlError.make(.cannotDecodeContentData, text, url: url))
+        UndecodableBody(body, error: URLError(.cannotDecodeContentData, url: url, description: text))
       }
       guard names.count <= maximumDepth else { return undecodable("More than \(maximumDepth) content codings") }
       var decoded = body
@@ -146,7 +146,7 @@ enum ContentCoding {
       }
       guard let deadline, deadline <= .now else { return }
       body.cancel()
-      throw CurlError.make(.timedOut, "The request timed out while its body was decoded", url: url)
+      throw URLError(.timedOut, url: url, description: "The request timed out while its body was decoded")
     }
 
     private func checkInflation() throws {
@@ -159,10 +159,11 @@ enum ContentCoding {
   extension ContentDecoder.Failure {
     fileprivate func urlError(_ url: URL) -> URLError {
       switch self {
-      case .corrupt: CurlError.make(.cannotDecodeContentData, "The encoded body is corrupt", url: url)
+      case .corrupt: URLError(.cannotDecodeContentData, url: url, description: "The encoded body is corrupt")
       case .truncated:
-        CurlError.make(
-          .cannotDecodeContentData, "The encoded body ends too early", url: url, cause: TruncatedContentError())
+        URLError(
+          .cannotDecodeContentData, url: url, description: "The encoded body ends too early",
+          cause: TruncatedContentError())
       }
     }
   }

@@ -304,7 +304,7 @@
     }
 
     func fail(_ transfer: Transfer, _ code: URLError.Code, _ text: String) {
-      finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
+      finish(transfer, with: URLError(code, url: transfer.request.url, description: text))
     }
 
     /// Notes that a transfer's request is being sent over a connection.

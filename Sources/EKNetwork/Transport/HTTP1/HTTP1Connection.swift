@@ -213,8 +213,7 @@
     }
 
     private func stop(_ transfer: Transfer, _ text: String) -> Bool {
-      eventLoop.finish(
-        transfer, with: CurlError.make(.requestBodyStreamExhausted, text, url: transfer.request.url))
+      eventLoop.fail(transfer, .requestBodyStreamExhausted, text)
       return false
     }
 
@@ -294,7 +293,7 @@
           if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
         case .end: return ended(transfer, hasSurplus: offset < bytes.count)
         case .failure(let code, let text):
-          return eventLoop.finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
+          return eventLoop.fail(transfer, code, text)
         }
       }
       // Not before: it may read, into the same memory.
@@ -332,10 +331,7 @@
       switch ending {
       case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)
       case .inHead where failure == nil:
-        eventLoop.finish(
-          transfer,
-          with: CurlError.make(
-            .badServerResponse, "The server closed before its response head was complete", url: transfer.request.url))
+        eventLoop.fail(transfer, .badServerResponse, "The server closed before its response head was complete")
       default:
         let failure = failure ?? (ending == .nothing ? .emptyReply : .partialBody)
         eventLoop.failed(

@@ -73,7 +73,7 @@ struct ReceiveWindow {
     var hasResponse: Bool { hasHead || !head.isEmpty }
 
     private func fail(_ code: URLError.Code, _ text: String) {
-      if failure == nil { failure = CurlError.make(code, text, url: url) }
+      if failure == nil { failure = URLError(code, url: url, description: text) }
     }
 
     private func fail(_ failure: ResponseHeadRules.Failure) { fail(failure.code, failure.text) }

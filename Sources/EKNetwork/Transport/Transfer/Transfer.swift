@@ -1,6 +1,7 @@
 #if os(Linux)
   import CCurl
   import Foundation
+  import FoundationNetworking
 
   /// One exchange on the wire, shared by the event loop, which writes, and a consumer, which reads.
   ///
@@ -210,9 +211,9 @@
       guard loopResends.resends(after: ending, at: time) else { return false }
       guard request.upload?.rewind() ?? true else {
         if ending.wasRefused {
-          loopFailure = CurlError.make(
-            .networkConnectionLost, "The server refused the request, and its body cannot be sent again",
-            url: request.url)
+          loopFailure = URLError(
+            .networkConnectionLost, url: request.url,
+            description: "The server refused the request, and its body cannot be sent again")
         }
         return false
       }
