@@ -146,9 +146,6 @@
       if transfers.isEmpty { close() }
     }
 
-    var kernelOutput: ekn_socket_output { ekn_socket_output() }
-    var unsentCount: Int { 0 }
-
     func timings(of transfer: Transfer) -> NetworkTimings {
       let now = MonotonicClock.now()
       return NetworkTimings(

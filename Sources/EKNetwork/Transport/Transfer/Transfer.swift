@@ -146,7 +146,7 @@
 
     /// Checks whether the kernel is still sending what it was given, which counts as activity.
     func loopCheckProgress(at now: UInt64) {
-      guard loopIsSending, loopPauses.isEmpty, let connection = loopConnection else { return }
+      guard loopIsSending, loopPauses.isEmpty, let connection = loopConnection?.carrier else { return }
       let hasMoved = loopProgress.hasMoved(
         connection.kernelOutput, unsent: connection.unsentCount, read: loopBodyCount, at: now)
       if hasMoved { loopLastActivity = now }
