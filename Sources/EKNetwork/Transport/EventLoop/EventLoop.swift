@@ -196,7 +196,7 @@
     // MARK: - The loop's thread
 
     private func run() {
-      ekn_block_broken_pipe_signal()
+      _ = ekn_hold_broken_pipe_signal()
       var operations: [Operation] = []
       var finished: [Transfer.Queue.Delivery] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
