@@ -111,9 +111,6 @@
 
   /// The connections of a pool on which nothing is in progress. Those of HTTP/1.1 wait here for the next request to their
   /// origin; those of HTTP/2 are only counted, and closed in time.
-  ///
-  /// Sessions share them: credentials belong to requests, not to connections. How many requests of a session are in
-  /// progress is limited by ``RequestQueue``.
   struct IdleConnections {
     /// The number of idle connections to keep beside those in use.
     private static let maximum = 64
