@@ -35,76 +35,51 @@ typedef struct {
   const char *ssl_version;
 } ekn_version_data;
 
+// The functions that are needed: result, name after "curl_", parameters.
+#define FUNCTIONS(X) \
+  X(int, global_init, (long)) \
+  X(ekn_version_data *, version_info, (int)) \
+  X(ekn_easy *, easy_init, (void)) \
+  X(void, easy_cleanup, (ekn_easy *)) \
+  X(int, easy_setopt, (ekn_easy *, int, ...)) \
+  X(int, easy_getinfo, (ekn_easy *, int, ...)) \
+  X(const char *, easy_strerror, (int)) \
+  X(int, easy_pause, (ekn_easy *, int)) \
+  X(int, easy_send, (ekn_easy *, const void *, size_t, size_t *)) \
+  X(int, easy_recv, (ekn_easy *, void *, size_t, size_t *)) \
+  X(ekn_multi *, multi_init, (void)) \
+  X(int, multi_cleanup, (ekn_multi *)) \
+  X(int, multi_setopt, (ekn_multi *, int, ...)) \
+  X(int, multi_add_handle, (ekn_multi *, ekn_easy *)) \
+  X(int, multi_remove_handle, (ekn_multi *, ekn_easy *)) \
+  X(int, multi_socket_action, (ekn_multi *, int, int, int *)) \
+  X(ekn_message *, multi_info_read, (ekn_multi *, int *)) \
+  X(ekn_list *, slist_append, (ekn_list *, const char *)) \
+  X(void, slist_free_all, (ekn_list *))
+// Those that may be missing.
+#define SHARE_FUNCTIONS(X) \
+  X(ekn_share *, share_init, (void)) \
+  X(int, share_setopt, (ekn_share *, int, ...)) \
+  X(int, share_cleanup, (ekn_share *))
+
+#define MEMBER(result, name, parameters) result(*name) parameters;
 static struct {
-  int (*global_init)(long);
-  ekn_version_data *(*version_info)(int);
-  ekn_easy *(*easy_init)(void);
-  void (*easy_cleanup)(ekn_easy *);
-  int (*easy_setopt)(ekn_easy *, int, ...);
-  int (*easy_getinfo)(ekn_easy *, int, ...);
-  const char *(*easy_strerror)(int);
-  int (*easy_pause)(ekn_easy *, int);
-  int (*easy_send)(ekn_easy *, const void *, size_t, size_t *);
-  int (*easy_recv)(ekn_easy *, void *, size_t, size_t *);
-  ekn_multi *(*multi_init)(void);
-  int (*multi_cleanup)(ekn_multi *);
-  int (*multi_setopt)(ekn_multi *, int, ...);
-  int (*multi_add_handle)(ekn_multi *, ekn_easy *);
-  int (*multi_remove_handle)(ekn_multi *, ekn_easy *);
-  int (*multi_socket_action)(ekn_multi *, int, int, int *);
-  ekn_message *(*multi_info_read)(ekn_multi *, int *);
-  ekn_list *(*slist_append)(ekn_list *, const char *);
-  void (*slist_free_all)(ekn_list *);
+  FUNCTIONS(MEMBER)
+  SHARE_FUNCTIONS(MEMBER)
 } curl;
 
-// NULL if they are not part of the program.
-static struct {
-  ekn_share *(*share_init)(void);
-  int (*share_setopt)(ekn_share *, int, ...);
-  int (*share_cleanup)(ekn_share *);
-} sharing;
-
-static bool loaded;
 static const char *problem = "";
 static ekn_version_data *version_data;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // The symbols of a libcurl that is part of the program, linked by FoundationNetworking; NULL if no linked library
 // contains it. With the Static Linux SDK there is no other, and no library can be opened.
-#define EKN_LINKED(name) \
-  extern void linked_##name(void) __asm__("curl_" #name) __attribute__((weak))
-EKN_LINKED(global_init);
-EKN_LINKED(version_info);
-EKN_LINKED(easy_init);
-EKN_LINKED(easy_cleanup);
-EKN_LINKED(easy_setopt);
-EKN_LINKED(easy_getinfo);
-EKN_LINKED(easy_strerror);
-EKN_LINKED(easy_pause);
-EKN_LINKED(easy_send);
-EKN_LINKED(easy_recv);
-EKN_LINKED(multi_init);
-EKN_LINKED(multi_cleanup);
-EKN_LINKED(multi_setopt);
-EKN_LINKED(multi_add_handle);
-EKN_LINKED(multi_remove_handle);
-EKN_LINKED(multi_socket_action);
-EKN_LINKED(multi_info_read);
-EKN_LINKED(slist_append);
-EKN_LINKED(slist_free_all);
-EKN_LINKED(share_init);
-EKN_LINKED(share_setopt);
-EKN_LINKED(share_cleanup);
-#undef EKN_LINKED
+#define LINKED(result, name, parameters) extern void linked_##name(void) __asm__("curl_" #name) __attribute__((weak));
+FUNCTIONS(LINKED)
+SHARE_FUNCTIONS(LINKED)
 
 // NULL if libcurl is part of the program.
 static void *library;
-
-// ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
-#define EKN_RESOLVE(table, name)                                                                     \
-  problem = "curl_" #name;                                                                           \
-  *(void **)&table.name = library ? dlsym(library, "curl_" #name) : (void *)linked_##name;           \
-  if (!table.name) return
 
 static void load(void);
 
@@ -122,48 +97,27 @@ static void load(void) {
   if (!is_linked()) library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   problem = "libcurl.so.4";
   if (!library && !linked_global_init) return;
-  EKN_RESOLVE(curl, global_init);
-  EKN_RESOLVE(curl, version_info);
-  EKN_RESOLVE(curl, easy_init);
-  EKN_RESOLVE(curl, easy_cleanup);
-  EKN_RESOLVE(curl, easy_setopt);
-  EKN_RESOLVE(curl, easy_getinfo);
-  EKN_RESOLVE(curl, easy_strerror);
-  EKN_RESOLVE(curl, easy_pause);
-  EKN_RESOLVE(curl, easy_send);
-  EKN_RESOLVE(curl, easy_recv);
-  EKN_RESOLVE(curl, multi_init);
-  EKN_RESOLVE(curl, multi_cleanup);
-  EKN_RESOLVE(curl, multi_setopt);
-  EKN_RESOLVE(curl, multi_add_handle);
-  EKN_RESOLVE(curl, multi_remove_handle);
-  EKN_RESOLVE(curl, multi_socket_action);
-  EKN_RESOLVE(curl, multi_info_read);
-  EKN_RESOLVE(curl, slist_append);
-  EKN_RESOLVE(curl, slist_free_all);
-  *(void **)&sharing.share_init = library ? dlsym(library, "curl_share_init") : (void *)linked_share_init;
-  *(void **)&sharing.share_setopt = library ? dlsym(library, "curl_share_setopt") : (void *)linked_share_setopt;
-  *(void **)&sharing.share_cleanup = library ? dlsym(library, "curl_share_cleanup") : (void *)linked_share_cleanup;
+  // ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
+#define RESOLVE(result, name, parameters) \
+  *(void **)&curl.name = library ? dlsym(library, "curl_" #name) : (void *)linked_##name;
+#define REQUIRE(result, name, parameters) \
+  RESOLVE(result, name, parameters) \
+  problem = "curl_" #name; \
+  if (!curl.name) return;
+  FUNCTIONS(REQUIRE)
+  SHARE_FUNCTIONS(RESOLVE)
   ekn_tls_load(library);
-  problem = "curl_global_init";
-  loaded = curl.global_init(EKN_GLOBAL_DEFAULT) == 0;
+  problem = curl.global_init(EKN_GLOBAL_DEFAULT) == 0 ? NULL : "curl_global_init";
   version_data = curl.version_info(EKN_VERSION_FIRST);
-}
-
-bool ekn_curl_load(void) {
-  pthread_once(&once, load);
-  return loaded;
 }
 
 const char *ekn_curl_problem(void) {
   pthread_once(&once, load);
-  return loaded ? NULL : problem;
+  return problem;
 }
 
 ekn_version ekn_curl_version(void) {
-  ekn_version version = {version_data->version, version_data->ssl_version, version_data->version_number,
-                         version_data->features};
-  return version;
+  return (ekn_version){version_data->ssl_version, version_data->version_number, version_data->features};
 }
 
 ekn_easy *ekn_easy_init(void) { return curl.easy_init(); }
@@ -179,9 +133,6 @@ bool ekn_easy_knows(ekn_easy *easy, int option) {
 
 int ekn_easy_set_long(ekn_easy *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
 int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value) {
-  return curl.easy_setopt(easy, option, value);
-}
-int ekn_easy_set_string(ekn_easy *easy, int option, const char *value) {
   return curl.easy_setopt(easy, option, value);
 }
 int ekn_easy_prepare_tls(ekn_easy *easy, ekn_tls_setup *setup) {
@@ -258,11 +209,6 @@ int64_t ekn_easy_info_offset(ekn_easy *easy, int info) {
   int64_t value = 0;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : 0;
 }
-const char *ekn_easy_info_string(ekn_easy *easy, int info) {
-  const char *value = NULL;
-  return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
-}
-
 const void *ekn_easy_info_pointer(ekn_easy *easy, int info) {
   const void *value = NULL;
   return curl.easy_getinfo(easy, info, &value) == 0 ? value : NULL;
@@ -272,20 +218,16 @@ int ekn_easy_socket(ekn_easy *easy) {
   int descriptor = -1;
   return curl.easy_getinfo(easy, EKN_INFO_ACTIVESOCKET, &descriptor) == 0 ? descriptor : -1;
 }
-void *ekn_easy_context(ekn_easy *easy) {
-  void *context = NULL;
-  return curl.easy_getinfo(easy, EKN_INFO_PRIVATE, &context) == 0 ? context : NULL;
-}
 const char *ekn_easy_strerror(int code) { return curl.easy_strerror(code); }
 
 ekn_share *ekn_share_names(void) {
-  ekn_share *share = sharing.share_init && sharing.share_setopt && sharing.share_cleanup ? sharing.share_init() : NULL;
-  if (share) sharing.share_setopt(share, EKN_SHOPT_SHARE, EKN_LOCK_DATA_DNS);
+  ekn_share *share = curl.share_init && curl.share_setopt && curl.share_cleanup ? curl.share_init() : NULL;
+  if (share) curl.share_setopt(share, EKN_SHOPT_SHARE, EKN_LOCK_DATA_DNS);
   return share;
 }
 
 void ekn_share_free(ekn_share *share) {
-  if (share) sharing.share_cleanup(share);
+  if (share) curl.share_cleanup(share);
 }
 
 ekn_list *ekn_list_of(const char *entry) { return curl.slist_append(NULL, entry); }
@@ -302,13 +244,12 @@ ekn_multi *ekn_multi_init(void) {
   return multi;
 }
 void ekn_multi_cleanup(ekn_multi *multi) { curl.multi_cleanup(multi); }
-int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context) {
+int ekn_multi_set_callbacks(
+  ekn_multi *multi, ekn_socket_callback on_socket, ekn_timer_callback on_timer, void *context) {
   int code = curl.multi_setopt(multi, EKN_MOPT_SOCKETDATA, context);
-  return code ? code : curl.multi_setopt(multi, EKN_MOPT_SOCKETFUNCTION, callback);
-}
-int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context) {
-  int code = curl.multi_setopt(multi, EKN_MOPT_TIMERDATA, context);
-  return code ? code : curl.multi_setopt(multi, EKN_MOPT_TIMERFUNCTION, callback);
+  if (!code) code = curl.multi_setopt(multi, EKN_MOPT_SOCKETFUNCTION, on_socket);
+  if (!code) code = curl.multi_setopt(multi, EKN_MOPT_TIMERDATA, context);
+  return code ? code : curl.multi_setopt(multi, EKN_MOPT_TIMERFUNCTION, on_timer);
 }
 int ekn_multi_add(ekn_multi *multi, ekn_easy *easy) { return curl.multi_add_handle(multi, easy); }
 int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy) { return curl.multi_remove_handle(multi, easy); }

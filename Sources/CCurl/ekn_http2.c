@@ -39,48 +39,50 @@ enum { DATA_END = 1, DATA_NO_END_STREAM = 2 };
 enum { DEFERRED = -508, STREAM_FAILED = -521, FAILED = -902 };
 enum { ENABLE_PUSH = 2, MAXIMUM_STREAMS = 3, INITIAL_WINDOW = 4, MAXIMUM_HEAD = 6 };
 
+typedef int field_callback(void *, const void *, const uint8_t *, size_t, const uint8_t *, size_t, uint8_t, void *);
+
+// The functions that are needed: result, name after "nghttp2_", parameters.
+#define FUNCTIONS(X) \
+  X(int, session_callbacks_new, (void **)) \
+  X(void, session_callbacks_del, (void *)) \
+  X(void, session_callbacks_set_on_begin_frame_callback, (void *, int (*)(void *, const void *, void *))) \
+  X(void, session_callbacks_set_on_header_callback, (void *, field_callback *)) \
+  X(void, session_callbacks_set_on_invalid_header_callback, (void *, field_callback *)) \
+  X(void, session_callbacks_set_on_frame_recv_callback, (void *, int (*)(void *, const void *, void *))) \
+  X(void, session_callbacks_set_on_data_chunk_recv_callback, \
+    (void *, int (*)(void *, uint8_t, int32_t, const uint8_t *, size_t, void *))) \
+  X(void, session_callbacks_set_on_stream_close_callback, (void *, int (*)(void *, int32_t, uint32_t, void *))) \
+  X(int, session_client_new2, (void **, const void *, void *, const void *)) \
+  X(void, session_del, (void *)) \
+  X(ssize_t, session_mem_recv, (void *, const uint8_t *, size_t)) \
+  X(ssize_t, session_mem_send, (void *, const uint8_t **)) \
+  X(int, session_want_read, (void *)) \
+  X(int, session_want_write, (void *)) \
+  X(int, session_consume, (void *, int32_t, size_t)) \
+  X(int, session_resume_data, (void *, int32_t)) \
+  X(int, session_set_local_window_size, (void *, uint8_t, int32_t, int32_t)) \
+  X(uint32_t, session_get_remote_settings, (void *, int)) \
+  X(int, session_check_request_allowed, (void *)) \
+  X(void *, session_find_stream, (void *, int32_t)) \
+  X(int, session_terminate_session, (void *, uint32_t)) \
+  X(int, submit_settings, (void *, uint8_t, const setting *, size_t)) \
+  X(int32_t, submit_request, (void *, const void *, const pair *, size_t, const provider *, void *)) \
+  X(int, submit_rst_stream, (void *, uint8_t, int32_t, uint32_t)) \
+  X(int, submit_ping, (void *, uint8_t, const uint8_t *)) \
+  X(int, submit_trailer, (void *, int32_t, const pair *, size_t)) \
+  X(int, option_new, (void **)) \
+  X(void, option_del, (void *)) \
+  X(void, option_set_no_auto_window_update, (void *, int)) \
+  X(void, option_set_no_closed_streams, (void *, int)) \
+  X(void, option_set_max_send_header_block_length, (void *, size_t)) \
+  X(const char *, strerror, (int))
+
+#define MEMBER(result, name, parameters) result(*name) parameters;
 static struct {
-  int (*callbacks_new)(void **);
-  void (*callbacks_del)(void *);
-  void (*callbacks_set_on_begin_frame_callback)(void *, int (*)(void *, const void *, void *));
-  void (*callbacks_set_on_header_callback)(
-    void *, int (*)(void *, const void *, const uint8_t *, size_t, const uint8_t *, size_t, uint8_t, void *));
-  void (*callbacks_set_on_invalid_header_callback)(
-    void *, int (*)(void *, const void *, const uint8_t *, size_t, const uint8_t *, size_t, uint8_t, void *));
-  void (*callbacks_set_on_frame_recv_callback)(void *, int (*)(void *, const void *, void *));
-  void (*callbacks_set_on_data_chunk_recv_callback)(void *, int (*)(void *, uint8_t, int32_t, const uint8_t *, size_t, void *));
-  void (*callbacks_set_on_stream_close_callback)(void *, int (*)(void *, int32_t, uint32_t, void *));
-  int (*client_new2)(void **, const void *, void *, const void *);
-  void (*del)(void *);
-  ssize_t (*mem_recv)(void *, const uint8_t *, size_t);
-  ssize_t (*mem_send)(void *, const uint8_t **);
-  int (*want_read)(void *);
-  int (*want_write)(void *);
-  int (*consume)(void *, int32_t, size_t);
-  int (*resume_data)(void *, int32_t);
-  int (*set_local_window_size)(void *, uint8_t, int32_t, int32_t);
-  uint32_t (*get_remote_settings)(void *, int);
-  int (*check_request_allowed)(void *);
-  void *(*find_stream)(void *, int32_t);
-  int (*terminate_session)(void *, uint32_t);
-} sessions;
-static struct {
-  int (*settings)(void *, uint8_t, const setting *, size_t);
-  int32_t (*request)(void *, const void *, const pair *, size_t, const provider *, void *);
-  int (*rst_stream)(void *, uint8_t, int32_t, uint32_t);
-  int (*ping)(void *, uint8_t, const uint8_t *);
-  int (*trailer)(void *, int32_t, const pair *, size_t);
-} submit;
-static struct {
-  int (*option_new)(void **);
-  void (*option_del)(void *);
-  void (*option_set_no_auto_window_update)(void *, int);
-  void (*option_set_no_closed_streams)(void *, int);
-  void (*option_set_max_send_header_block_length)(void *, size_t);
-  // Versions without it have no limit.
-  void (*option_set_max_continuations)(void *, size_t);
-  const char *(*strerror)(int);
-} base;
+  FUNCTIONS(MEMBER)
+} nghttp2;
+// Versions without it have no limit.
+static void (*set_max_continuations)(void *, size_t);
 
 static bool loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -89,43 +91,10 @@ static void load(void) {
   void *library = dlopen("libnghttp2.so.14", RTLD_NOW | RTLD_LOCAL);
   if (!library) return;
   // ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
-#define EKN_RESOLVE(table, member, name)                  \
-  *(void **)&table.member = dlsym(library, "nghttp2_" name); \
-  if (!table.member) return
-#define EKN_SESSION(member) EKN_RESOLVE(sessions, member, "session_" #member)
-  EKN_SESSION(callbacks_new);
-  EKN_SESSION(callbacks_del);
-  EKN_SESSION(callbacks_set_on_begin_frame_callback);
-  EKN_SESSION(callbacks_set_on_header_callback);
-  EKN_SESSION(callbacks_set_on_invalid_header_callback);
-  EKN_SESSION(callbacks_set_on_frame_recv_callback);
-  EKN_SESSION(callbacks_set_on_data_chunk_recv_callback);
-  EKN_SESSION(callbacks_set_on_stream_close_callback);
-  EKN_SESSION(client_new2);
-  EKN_SESSION(del);
-  EKN_SESSION(mem_recv);
-  EKN_SESSION(mem_send);
-  EKN_SESSION(want_read);
-  EKN_SESSION(want_write);
-  EKN_SESSION(consume);
-  EKN_SESSION(resume_data);
-  EKN_SESSION(set_local_window_size);
-  EKN_SESSION(get_remote_settings);
-  EKN_SESSION(check_request_allowed);
-  EKN_SESSION(find_stream);
-  EKN_SESSION(terminate_session);
-  EKN_RESOLVE(submit, settings, "submit_settings");
-  EKN_RESOLVE(submit, request, "submit_request");
-  EKN_RESOLVE(submit, rst_stream, "submit_rst_stream");
-  EKN_RESOLVE(submit, ping, "submit_ping");
-  EKN_RESOLVE(submit, trailer, "submit_trailer");
-  EKN_RESOLVE(base, option_new, "option_new");
-  EKN_RESOLVE(base, option_del, "option_del");
-  EKN_RESOLVE(base, option_set_no_auto_window_update, "option_set_no_auto_window_update");
-  EKN_RESOLVE(base, option_set_no_closed_streams, "option_set_no_closed_streams");
-  EKN_RESOLVE(base, option_set_max_send_header_block_length, "option_set_max_send_header_block_length");
-  EKN_RESOLVE(base, strerror, "strerror");
-  *(void **)&base.option_set_max_continuations = dlsym(library, "nghttp2_option_set_max_continuations");
+#define RESOLVE(result, name, parameters) \
+  if (!(*(void **)&nghttp2.name = dlsym(library, "nghttp2_" #name))) return;
+  FUNCTIONS(RESOLVE)
+  *(void **)&set_max_continuations = dlsym(library, "nghttp2_option_set_max_continuations");
   loaded = true;
 }
 
@@ -134,7 +103,7 @@ bool ekn_http2_load(void) {
   return loaded;
 }
 
-const char *ekn_http2_strerror(int code) { return base.strerror(code); }
+const char *ekn_http2_strerror(int code) { return nghttp2.strerror(code); }
 
 struct ekn_http2 {
   void *session;
@@ -177,11 +146,7 @@ static int on_frame(void *session, const void *frame, void *context) {
   case PING:
     if (head->flags & ACK) own->callbacks.pong(own->context);
     break;
-  case GOAWAY: {
-    const goaway_frame *goaway = frame;
-    own->callbacks.goaway(own->context, goaway->last_stream, goaway->code);
-    break;
-  }
+  case GOAWAY: own->callbacks.goaway(own->context, ((const goaway_frame *)frame)->code); break;
   default: break;
   }
   if ((head->type == HEADERS || head->type == DATA) && head->flags & END_STREAM) own->callbacks.ended(own->context, head->stream);
@@ -216,24 +181,24 @@ static ssize_t on_read(
 
 static void *new_session(ekn_http2 *own) {
   void *callbacks = NULL, *options = NULL, *session = NULL;
-  if (sessions.callbacks_new(&callbacks) == 0 && base.option_new(&options) == 0) {
-    sessions.callbacks_set_on_begin_frame_callback(callbacks, on_begin);
-    sessions.callbacks_set_on_header_callback(callbacks, on_field);
-    sessions.callbacks_set_on_invalid_header_callback(callbacks, on_invalid_field);
-    sessions.callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-    sessions.callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
-    sessions.callbacks_set_on_stream_close_callback(callbacks, on_close);
-    base.option_set_no_auto_window_update(options, 1);
-    base.option_set_no_closed_streams(options, 1);
+  if (nghttp2.session_callbacks_new(&callbacks) == 0 && nghttp2.option_new(&options) == 0) {
+    nghttp2.session_callbacks_set_on_begin_frame_callback(callbacks, on_begin);
+    nghttp2.session_callbacks_set_on_header_callback(callbacks, on_field);
+    nghttp2.session_callbacks_set_on_invalid_header_callback(callbacks, on_invalid_field);
+    nghttp2.session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+    nghttp2.session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+    nghttp2.session_callbacks_set_on_stream_close_callback(callbacks, on_close);
+    nghttp2.option_set_no_auto_window_update(options, 1);
+    nghttp2.option_set_no_closed_streams(options, 1);
     // Its own limit is 64 KiB. Requests may be as large as over HTTP/1.1.
-    base.option_set_max_send_header_block_length(options, 16 << 20);
+    nghttp2.option_set_max_send_header_block_length(options, 16 << 20);
     // Its own limit is 8 frames of 16 KiB, beyond which it ends the connection: a head that HTTP/1.1 would accept, or that is an
     // error of its stream alone, would end all other streams.
-    if (base.option_set_max_continuations) base.option_set_max_continuations(options, 64);
-    if (sessions.client_new2(&session, callbacks, own, options) != 0) session = NULL;
+    if (set_max_continuations) set_max_continuations(options, 64);
+    if (nghttp2.session_client_new2(&session, callbacks, own, options) != 0) session = NULL;
   }
-  if (callbacks) sessions.callbacks_del(callbacks);
-  if (options) base.option_del(options);
+  if (callbacks) nghttp2.session_callbacks_del(callbacks);
+  if (options) nghttp2.option_del(options);
   return session;
 }
 
@@ -246,8 +211,8 @@ ekn_http2 *ekn_http2_client(
   own->has_trailers = false;
   own->session = new_session(own);
   setting settings[] = {{ENABLE_PUSH, 0}, {INITIAL_WINDOW, (uint32_t)stream_window}, {MAXIMUM_HEAD, maximum_head}};
-  if (own->session && submit.settings(own->session, 0, settings, 3) == 0 &&
-      sessions.set_local_window_size(own->session, 0, 0, connection_window) == 0) {
+  if (own->session && nghttp2.submit_settings(own->session, 0, settings, 3) == 0 &&
+      nghttp2.session_set_local_window_size(own->session, 0, 0, connection_window) == 0) {
     return own;
   }
   ekn_http2_free(own);
@@ -255,18 +220,18 @@ ekn_http2 *ekn_http2_client(
 }
 
 void ekn_http2_free(ekn_http2 *own) {
-  if (own->session) sessions.del(own->session);
+  if (own->session) nghttp2.session_del(own->session);
   free(own);
 }
 
 int ekn_http2_receive(ekn_http2 *own, const uint8_t *bytes, size_t count) {
-  ssize_t done = sessions.mem_recv(own->session, bytes, count);
+  ssize_t done = nghttp2.session_mem_recv(own->session, bytes, count);
   return done < 0 ? (int)done : 0;
 }
 
-ptrdiff_t ekn_http2_take(ekn_http2 *own, const uint8_t **bytes) { return sessions.mem_send(own->session, bytes); }
-bool ekn_http2_wants_to_send(ekn_http2 *own) { return sessions.want_write(own->session); }
-bool ekn_http2_is_over(ekn_http2 *own) { return !sessions.want_read(own->session); }
+ptrdiff_t ekn_http2_take(ekn_http2 *own, const uint8_t **bytes) { return nghttp2.session_mem_send(own->session, bytes); }
+bool ekn_http2_wants_to_send(ekn_http2 *own) { return nghttp2.session_want_write(own->session); }
+bool ekn_http2_is_over(ekn_http2 *own) { return !nghttp2.session_want_read(own->session); }
 
 enum { FEW = 64 };
 
@@ -283,7 +248,7 @@ int32_t ekn_http2_request(ekn_http2 *own, const ekn_http2_field *fields, size_t 
   pair few[FEW], *pairs = make_pairs(few, fields, count);
   if (!pairs) return FAILED;
   provider body = {NULL, on_read};
-  int32_t stream = submit.request(own->session, NULL, pairs, count, has_body ? &body : NULL, NULL);
+  int32_t stream = nghttp2.submit_request(own->session, NULL, pairs, count, has_body ? &body : NULL, NULL);
   if (pairs != few) free(pairs);
   return stream;
 }
@@ -291,21 +256,21 @@ int32_t ekn_http2_request(ekn_http2 *own, const ekn_http2_field *fields, size_t 
 bool ekn_http2_trailers(ekn_http2 *own, int32_t stream, const ekn_http2_field *fields, size_t count) {
   pair few[FEW], *pairs = make_pairs(few, fields, count);
   if (!pairs) return false;
-  own->has_trailers = submit.trailer(own->session, stream, pairs, count) == 0;
+  own->has_trailers = nghttp2.submit_trailer(own->session, stream, pairs, count) == 0;
   if (pairs != few) free(pairs);
   return own->has_trailers;
 }
 
-void ekn_http2_resume(ekn_http2 *own, int32_t stream) { sessions.resume_data(own->session, stream); }
-void ekn_http2_consume(ekn_http2 *own, int32_t stream, size_t count) { sessions.consume(own->session, stream, count); }
-void ekn_http2_reset(ekn_http2 *own, int32_t stream, uint32_t code) { submit.rst_stream(own->session, 0, stream, code); }
-void ekn_http2_ping(ekn_http2 *own) { submit.ping(own->session, 0, NULL); }
-void ekn_http2_goaway(ekn_http2 *own, uint32_t code) { sessions.terminate_session(own->session, code); }
+void ekn_http2_resume(ekn_http2 *own, int32_t stream) { nghttp2.session_resume_data(own->session, stream); }
+void ekn_http2_consume(ekn_http2 *own, int32_t stream, size_t count) { nghttp2.session_consume(own->session, stream, count); }
+void ekn_http2_reset(ekn_http2 *own, int32_t stream, uint32_t code) { nghttp2.submit_rst_stream(own->session, 0, stream, code); }
+void ekn_http2_ping(ekn_http2 *own) { nghttp2.submit_ping(own->session, 0, NULL); }
+void ekn_http2_goaway(ekn_http2 *own, uint32_t code) { nghttp2.session_terminate_session(own->session, code); }
 void ekn_http2_set_window(ekn_http2 *own, int32_t stream, int32_t window) {
-  sessions.set_local_window_size(own->session, 0, stream, window);
+  nghttp2.session_set_local_window_size(own->session, 0, stream, window);
 }
-uint32_t ekn_http2_maximum_streams(ekn_http2 *own) { return sessions.get_remote_settings(own->session, MAXIMUM_STREAMS); }
-bool ekn_http2_has_sent(ekn_http2 *own, int32_t stream) { return sessions.find_stream(own->session, stream); }
-bool ekn_http2_accepts_requests(ekn_http2 *own) { return sessions.check_request_allowed(own->session); }
+uint32_t ekn_http2_maximum_streams(ekn_http2 *own) { return nghttp2.session_get_remote_settings(own->session, MAXIMUM_STREAMS); }
+bool ekn_http2_has_sent(ekn_http2 *own, int32_t stream) { return nghttp2.session_find_stream(own->session, stream); }
+bool ekn_http2_accepts_requests(ekn_http2 *own) { return nghttp2.session_check_request_allowed(own->session); }
 
 #endif

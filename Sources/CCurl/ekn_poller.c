@@ -86,8 +86,6 @@ static void broken_pipe(sigset_t *signals) {
   sigaddset(signals, SIGPIPE);
 }
 
-void ekn_block_broken_pipe_signal(void) { ekn_hold_broken_pipe_signal(); }
-
 bool ekn_hold_broken_pipe_signal(void) {
   sigset_t signals, before;
   broken_pipe(&signals);

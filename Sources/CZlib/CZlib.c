@@ -25,42 +25,36 @@ typedef struct {
 
 enum { Z_OK_ = 0, Z_STREAM_END_ = 1, Z_BUF_ERROR_ = -5, Z_SYNC_FLUSH_ = 2, Z_DEFLATED_ = 8 };
 
-static struct {
-  int (*deflate_init)(ekn_zstream *, int, int, int, int, int, const char *, int);
-  int (*deflate)(ekn_zstream *, int);
-  int (*deflate_reset)(ekn_zstream *);
-  int (*deflate_end)(ekn_zstream *);
-  int (*inflate_init)(ekn_zstream *, int, const char *, int);
-  int (*inflate)(ekn_zstream *, int);
-  int (*inflate_reset)(ekn_zstream *);
-  int (*inflate_reset_keep)(ekn_zstream *);
-  int (*inflate_end)(ekn_zstream *);
-  const char *(*version)(void);
-  bool available;
-} zlib;
+// Result, name, parameters.
+#define FUNCTIONS(X) \
+  X(int, deflateInit2_, (ekn_zstream *, int, int, int, int, int, const char *, int)) \
+  X(int, deflate, (ekn_zstream *, int)) \
+  X(int, deflateReset, (ekn_zstream *)) \
+  X(int, deflateEnd, (ekn_zstream *)) \
+  X(int, inflateInit2_, (ekn_zstream *, int, const char *, int)) \
+  X(int, inflate, (ekn_zstream *, int)) \
+  X(int, inflateReset, (ekn_zstream *)) \
+  X(int, inflateResetKeep, (ekn_zstream *)) \
+  X(int, inflateEnd, (ekn_zstream *)) \
+  X(const char *, zlibVersion, (void))
 
+#define MEMBER(result, name, parameters) result(*name) parameters;
+static struct {
+  FUNCTIONS(MEMBER)
+} zlib;
+static bool available;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 // The symbols of a zlib that is part of the program. musl stands for the Static Linux SDK, which cannot open libraries
 // and contains zlib; nothing else there refers to its compressing half.
 #if defined(__linux__) && defined(__GLIBC__)
-#define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name) __attribute__((weak))
+#define LINKED(result, name, parameters) extern void linked_##name(void) __asm__(#name) __attribute__((weak));
 #elif defined(__linux__)
-#define EKN_LINKED(name) extern void linked_##name(void) __asm__(#name)
+#define LINKED(result, name, parameters) extern void linked_##name(void) __asm__(#name);
 #else
-#define EKN_LINKED(name) static void (*const linked_##name)(void) = NULL
+#define LINKED(result, name, parameters) static void (*const linked_##name)(void) = NULL;
 #endif
-EKN_LINKED(deflateInit2_);
-EKN_LINKED(deflate);
-EKN_LINKED(deflateReset);
-EKN_LINKED(deflateEnd);
-EKN_LINKED(inflateInit2_);
-EKN_LINKED(inflate);
-EKN_LINKED(inflateReset);
-EKN_LINKED(inflateResetKeep);
-EKN_LINKED(inflateEnd);
-EKN_LINKED(zlibVersion);
-#undef EKN_LINKED
+FUNCTIONS(LINKED)
 
 static void load(void) {
 #if defined(__APPLE__)
@@ -68,20 +62,16 @@ static void load(void) {
 #else
   void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
 #endif
-// ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
-#define EKN_RESOLVE(member, name) \
-  ((*(void **)&zlib.member = library ? dlsym(library, #name) : (void *)linked_##name) != NULL)
-  zlib.available = EKN_RESOLVE(deflate_init, deflateInit2_) && EKN_RESOLVE(deflate, deflate) &&
-                   EKN_RESOLVE(deflate_reset, deflateReset) && EKN_RESOLVE(deflate_end, deflateEnd) &&
-                   EKN_RESOLVE(inflate_init, inflateInit2_) && EKN_RESOLVE(inflate, inflate) &&
-                   EKN_RESOLVE(inflate_reset, inflateReset) && EKN_RESOLVE(inflate_reset_keep, inflateResetKeep) &&
-                   EKN_RESOLVE(inflate_end, inflateEnd) && EKN_RESOLVE(version, zlibVersion);
-#undef EKN_RESOLVE
+  // ISO C cannot convert an object pointer to a function pointer; POSIX dlsym requires this form.
+#define RESOLVE(result, name, parameters) \
+  if (!(*(void **)&zlib.name = library ? dlsym(library, #name) : (void *)linked_##name)) return;
+  FUNCTIONS(RESOLVE)
+  available = true;
 }
 
 bool ekn_zlib_available(void) {
   pthread_once(&once, load);
-  return zlib.available;
+  return available;
 }
 
 struct ekn_deflater {
@@ -92,28 +82,27 @@ struct ekn_inflater {
   ekn_zstream stream;
 };
 
-static void lend(ekn_zstream *stream, const uint8_t *input, size_t input_length, uint8_t *output,
-                 size_t output_length) {
-  stream->next_in = input;
-  stream->avail_in = input_length > UINT_MAX ? UINT_MAX : (unsigned)input_length;
-  stream->next_out = output;
-  stream->avail_out = output_length > UINT_MAX ? UINT_MAX : (unsigned)output_length;
-}
-
-static void take_back(ekn_zstream *stream, const uint8_t **input, size_t *input_length, uint8_t **output,
-                      size_t *output_length) {
+static ekn_zlib_status run(int (*function)(ekn_zstream *, int), ekn_zstream *stream, const uint8_t **input,
+                           size_t *input_length, uint8_t **output, size_t *output_length) {
+  stream->next_in = *input;
+  stream->avail_in = *input_length > UINT_MAX ? UINT_MAX : (unsigned)*input_length;
+  stream->next_out = *output;
+  stream->avail_out = *output_length > UINT_MAX ? UINT_MAX : (unsigned)*output_length;
+  int code = function(stream, Z_SYNC_FLUSH_);
   *input_length -= (size_t)(stream->next_in - *input);
   *input = stream->next_in;
   *output_length -= (size_t)(stream->next_out - *output);
   *output = stream->next_out;
+  if (code == Z_STREAM_END_) return EKN_ZLIB_END;
+  return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
 }
 
 ekn_deflater *ekn_deflater_create(int window_bits) {
   if (!ekn_zlib_available()) return NULL;
   ekn_deflater *deflater = calloc(1, sizeof *deflater);
   if (!deflater) return NULL;
-  if (zlib.deflate_init(&deflater->stream, -1, Z_DEFLATED_, -window_bits, 8, 0, zlib.version(),
-                        sizeof deflater->stream) == Z_OK_)
+  if (zlib.deflateInit2_(&deflater->stream, -1, Z_DEFLATED_, -window_bits, 8, 0, zlib.zlibVersion(),
+                         sizeof deflater->stream) == Z_OK_)
     return deflater;
   free(deflater);
   return NULL;
@@ -121,18 +110,15 @@ ekn_deflater *ekn_deflater_create(int window_bits) {
 
 void ekn_deflater_free(ekn_deflater *deflater) {
   if (!deflater) return;
-  zlib.deflate_end(&deflater->stream);
+  zlib.deflateEnd(&deflater->stream);
   free(deflater);
 }
 
-void ekn_deflater_reset(ekn_deflater *deflater) { zlib.deflate_reset(&deflater->stream); }
+void ekn_deflater_reset(ekn_deflater *deflater) { zlib.deflateReset(&deflater->stream); }
 
 ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length) {
-  lend(&deflater->stream, *input, *input_length, *output, *output_length);
-  int code = zlib.deflate(&deflater->stream, Z_SYNC_FLUSH_);
-  take_back(&deflater->stream, input, input_length, output, output_length);
-  return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
+  return run(zlib.deflate, &deflater->stream, input, input_length, output, output_length);
 }
 
 // zlib's windowBits. The largest window decodes what was encoded with any smaller one.
@@ -149,7 +135,7 @@ ekn_inflater *ekn_inflater_create(ekn_zlib_format format) {
   if (!ekn_zlib_available()) return NULL;
   ekn_inflater *inflater = calloc(1, sizeof *inflater);
   if (!inflater) return NULL;
-  if (zlib.inflate_init(&inflater->stream, window_bits(format), zlib.version(), sizeof inflater->stream) == Z_OK_)
+  if (zlib.inflateInit2_(&inflater->stream, window_bits(format), zlib.zlibVersion(), sizeof inflater->stream) == Z_OK_)
     return inflater;
   free(inflater);
   return NULL;
@@ -157,19 +143,15 @@ ekn_inflater *ekn_inflater_create(ekn_zlib_format format) {
 
 void ekn_inflater_free(ekn_inflater *inflater) {
   if (!inflater) return;
-  zlib.inflate_end(&inflater->stream);
+  zlib.inflateEnd(&inflater->stream);
   free(inflater);
 }
 
-bool ekn_inflater_reset(ekn_inflater *inflater) { return zlib.inflate_reset(&inflater->stream) == Z_OK_; }
+bool ekn_inflater_reset(ekn_inflater *inflater) { return zlib.inflateReset(&inflater->stream) == Z_OK_; }
 
-bool ekn_inflater_continue(ekn_inflater *inflater) { return zlib.inflate_reset_keep(&inflater->stream) == Z_OK_; }
+bool ekn_inflater_continue(ekn_inflater *inflater) { return zlib.inflateResetKeep(&inflater->stream) == Z_OK_; }
 
 ekn_zlib_status ekn_inflater_run(ekn_inflater *inflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length) {
-  lend(&inflater->stream, *input, *input_length, *output, *output_length);
-  int code = zlib.inflate(&inflater->stream, Z_SYNC_FLUSH_);
-  take_back(&inflater->stream, input, input_length, output, output_length);
-  if (code == Z_STREAM_END_) return EKN_ZLIB_END;
-  return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
+  return run(zlib.inflate, &inflater->stream, input, input_length, output, output_length);
 }

@@ -85,13 +85,10 @@ typedef struct {
   unsigned int sockets;
 } ekn_lookup;
 
-// Opens libcurl once per process. False if it is missing or lacks a function that is needed.
-bool ekn_curl_load(void);
-// The file or function that was missing or failed when libcurl was opened. NULL if none was.
+// Opens libcurl once per process. The file or function that is missing or fails; NULL if none does.
 const char *ekn_curl_problem(void);
 
 typedef struct {
-  const char *text;
   // NULL for a libcurl without TLS.
   const char *tls;
   // 0xXXYYZZ for XX.YY.ZZ.
@@ -108,7 +105,6 @@ void ekn_easy_cleanup(ekn_easy *easy);
 bool ekn_easy_knows(ekn_easy *easy, int option);
 int ekn_easy_set_long(ekn_easy *easy, int option, long value);
 int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value);
-int ekn_easy_set_string(ekn_easy *easy, int option, const char *value);
 // Sets a callback that can end the transfer (CURLE 42). Some versions of libcurl read a proxy's response to CONNECT for
 // as long as there is one, and call nothing else in that time, but this for each byte.
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context);
@@ -120,13 +116,9 @@ long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);
 // NULL if there is none. Owned by libcurl, and valid until the handle is used again.
-const char *ekn_easy_info_string(ekn_easy *easy, int info);
-// NULL if there is none. Owned by libcurl, and valid until the handle is used again.
 const void *ekn_easy_info_pointer(ekn_easy *easy, int info);
 // The socket of an open connection; -1 if there is none.
 int ekn_easy_socket(ekn_easy *easy);
-// The value that was set as CURLOPT_PRIVATE.
-void *ekn_easy_context(ekn_easy *easy);
 const char *ekn_easy_strerror(int code);
 
 // A cache of addresses for handles of one thread, which have nothing else in common; NULL if there is none.
@@ -140,8 +132,8 @@ void ekn_list_free(ekn_list *list);
 
 ekn_multi *ekn_multi_init(void);
 void ekn_multi_cleanup(ekn_multi *multi);
-int ekn_multi_set_socket_callback(ekn_multi *multi, ekn_socket_callback callback, void *context);
-int ekn_multi_set_timer_callback(ekn_multi *multi, ekn_timer_callback callback, void *context);
+int ekn_multi_set_callbacks(
+  ekn_multi *multi, ekn_socket_callback on_socket, ekn_timer_callback on_timer, void *context);
 int ekn_multi_add(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *running);

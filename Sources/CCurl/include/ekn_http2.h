@@ -37,8 +37,8 @@ typedef struct {
   void (*closed)(void *context, int32_t stream, uint32_t code);
   // Reads the next bytes of a body into memory, and says whether they are the last.
   ptrdiff_t (*read)(void *context, int32_t stream, uint8_t *buffer, size_t length, bool *is_end);
-  // The peer will not process streams above that number.
-  void (*goaway)(void *context, int32_t last_stream, uint32_t code);
+  // The peer accepts no more streams.
+  void (*goaway)(void *context, uint32_t code);
   // A PING was acknowledged.
   void (*pong)(void *context);
 } ekn_http2_callbacks;

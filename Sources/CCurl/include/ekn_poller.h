@@ -28,10 +28,8 @@ bool ekn_loops_are_stopped(void);
 // Ends the current wait, or the next one. May be called on any thread.
 void ekn_waker_wake(int waker);
 void ekn_waker_drain(int waker);
-// Blocks SIGPIPE: a peer that closes a connection is an error of one transfer, not a signal for the process.
-void ekn_block_broken_pipe_signal(void);
-// The same for a thread that the library does not own, and only until the release. Returns whether the signal was not
-// blocked already.
+// Blocks SIGPIPE: a peer that closes a connection is an error of one transfer, not a signal for the process. Returns
+// whether it was not blocked already. On a thread that the library does not own it has to be released.
 bool ekn_hold_broken_pipe_signal(void);
 void ekn_release_broken_pipe_signal(bool was_held);
 

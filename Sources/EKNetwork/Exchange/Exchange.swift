@@ -258,8 +258,8 @@ enum ResponseValidation {
 /// The body of a stream, whose end is logged.
 ///
 /// Unchecked: `count` is accessed by `next()` only, which has one caller at a time.
-final class ObservedBody: TransportBody, @unchecked Sendable {
-  private let body: any TransportBody
+final class ObservedBody: WrappingBody, @unchecked Sendable {
+  let body: any TransportBody
   private let status: Int
   private let log: RequestLog
   private let head: ResponseHead
@@ -275,8 +275,6 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
 
   deinit { end { log.failed(CancellationError()) } }
 
-  var end: ResponseEnd? { body.end }
-
   func next() async throws -> Data? {
     do {
       let chunk = try await body.next()
@@ -289,15 +287,11 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
     }
   }
 
-  func cancel() { cancel(because: CancellationError()) }
-
   func cancel(because error: any Error) {
     // First: the reader fails with a cancellation, whatever the reason.
     end { log.failed(error) }
     body.cancel(because: error)
   }
-
-  func stopReceiving() { body.stopReceiving() }
 
   private func end(_ report: () -> Void) {
     let isFirst = isOver.withLock { isOver in
@@ -309,8 +303,8 @@ final class ObservedBody: TransportBody, @unchecked Sendable {
 }
 
 /// The body of a response to an unsafe request, after whose end no response requested before it is shared.
-final class SealingBody: TransportBody {
-  private let body: any TransportBody
+final class SealingBody: WrappingBody {
+  let body: any TransportBody
   private let shared: SharedFlights<ExchangeKey>
 
   init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
@@ -319,8 +313,6 @@ final class SealingBody: TransportBody {
   }
 
   deinit { shared.seal() }
-
-  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
@@ -333,14 +325,10 @@ final class SealingBody: TransportBody {
     }
   }
 
-  func cancel() { cancel(because: CancellationError()) }
-
   func cancel(because error: any Error) {
     body.cancel(because: error)
     shared.seal()
   }
-
-  func stopReceiving() { body.stopReceiving() }
 }
 
 /// The key of exchanges of one client that can share a response: the identity, everything that is sent except for the

@@ -227,13 +227,13 @@ extension Transport {
 }
 
 /// A body that is recorded while it is read, however that ends.
-final class RecordingBody: TransportBody {
+final class RecordingBody: WrappingBody {
   private struct State {
     var content = HARContent()
     var isOver = false
   }
 
-  private let body: any TransportBody
+  let body: any TransportBody
   private let limit: Int
   private let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
   private let state = Locked(State())
@@ -252,8 +252,6 @@ final class RecordingBody: TransportBody {
 
   deinit { end(CancellationError()) }
 
-  var end: ResponseEnd? { body.end }
-
   func next() async throws -> Data? {
     do {
       guard let chunk = try await body.next() else {
@@ -270,15 +268,11 @@ final class RecordingBody: TransportBody {
     }
   }
 
-  func cancel() { cancel(because: CancellationError()) }
-
   func cancel(because error: any Error) {
     // First: the reader fails with a cancellation, whatever the reason.
     end(error)
     body.cancel(because: error)
   }
-
-  func stopReceiving() { body.stopReceiving() }
 
   private func end(_ error: (any Error)?) {
     let content: HARContent? = state.withLock { state in

@@ -134,6 +134,15 @@ public struct InvalidHeaderError: LocalizedError, NonRetriableError, Equatable, 
 
   static let subprotocols = "Sec-WebSocket-Protocol"
 
+  /// Returns the value of a field that can be sent, without surrounding blanks.
+  static func checked(_ value: String, of name: String) throws(InvalidHeaderError) -> String {
+    guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+    guard let value = HeaderSyntax.trimmedValue(value) else {
+      throw InvalidHeaderError(field: name, reason: .invalidValue)
+    }
+    return value
+  }
+
   /// A description with the field, its control characters escaped, and the reason. It never includes the value, which
   /// may be secret.
   public var errorDescription: String? {

@@ -6,21 +6,10 @@ struct CollectedResponse: Sendable {
   var data: Data
   /// The reason why there is no data, if the status is an error and its body could not be read.
   var readError: (any Error)?
-  /// The decision of the user's session delegate, if `head` is a redirect.
-  var redirect = RedirectDecision.undecided
   /// What became known when it has ended.
   var end: ResponseEnd?
-
-  init(
-    head: ResponseHead, data: Data, readError: (any Error)? = nil, end: ResponseEnd? = nil,
-    redirect: RedirectDecision = .undecided
-  ) {
-    self.head = head
-    self.data = data
-    self.readError = readError
-    self.redirect = redirect
-    self.end = end
-  }
+  /// The decision of the user's session delegate, if `head` is a redirect.
+  var redirect = RedirectDecision.undecided
 
   /// The timings of the exchange, if the request asked for them.
   var timings: NetworkTimings? { end?.timings }

@@ -1,5 +1,4 @@
 #if os(Linux)
-  import CCurl
   import Foundation
   import FoundationNetworking
 
@@ -92,12 +91,12 @@
       let origin = destination.origin
       let method = urlRequest.httpMethod ?? "GET"
       guard !urlRequest.bodyStreamWasOpened else {
-        throw CurlError.make(.requestBodyStreamExhausted, "The body's stream was opened before", url: url)
+        throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before")
       }
       // RFC 9110 §9.3.2: a HEAD request has no content, and must not announce content that it never sends.
       let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
       guard HeaderSyntax.isToken(method) else {
-        throw CurlError.make(.badURL, "The request method is not a token", url: url)
+        throw URLError(.badURL, url: url, description: "The request method is not a token")
       }
       var fields = urlRequest.allHTTPHeaderFields ?? [:]
       let isSecure = destination.isSecure
@@ -154,7 +153,7 @@
       let text =
         proxy == nil
         ? "HTTP/2 needs libnghttp2 and, for https URLs, OpenSSL" : "HTTP/2 cannot be spoken through this proxy"
-      throw CurlError.make(.resourceUnavailable, text, url: url)
+      throw URLError(.resourceUnavailable, url: url, description: text)
     }
 
     private static func upload(of request: URLRequest) -> (any UploadSource)? {
@@ -195,12 +194,12 @@
       init(_ url: URL, authority: [UInt8]) throws {
         switch url.scheme?.lowercased() {
         case "http", "https", Origin.socketScheme: break
-        default: throw CurlError.make(.unsupportedURL, "Only http and https URLs can be loaded", url: url)
+        default: throw URLError(.unsupportedURL, url: url, description: "Only http and https URLs can be loaded")
         }
-        guard let origin = Origin(url) else { throw CurlError.make(.badURL, "The URL has no host", url: url) }
+        guard let origin = Origin(url) else { throw URLError(.badURL, url: url, description: "The URL has no host") }
         if let problem = ConnectionOptions.problem(withSocketPath: url.socketPath) { throw problem }
         guard origin.scheme == Origin.socketScheme || HostSyntax.isValid(HostSyntax.unbracketed(origin.host)) else {
-          throw CurlError.make(.badURL, "The URL's host has characters that no host has", url: url)
+          throw URLError(.badURL, url: url, description: "The URL's host has characters that no host has")
         }
         self.origin = origin
         isSecure = origin.scheme == "https"

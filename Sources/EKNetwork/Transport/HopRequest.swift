@@ -109,10 +109,7 @@ struct HopRequest: Sendable {
       added.append("Authorization")
     }
     for (name, value) in session.additionalHeaders {
-      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
-      guard let value = HeaderSyntax.trimmedValue(value) else {
-        throw InvalidHeaderError(field: name, reason: .invalidValue)
-      }
+      let value = try InvalidHeaderError.checked(value, of: name)
       guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.contains(name)) else {
         continue
       }

@@ -77,35 +77,28 @@ final class RawHead: Sendable {
   }
 
   /// Returns all values of a field, in order, ignoring the case of its name. `name` is lower-case ASCII.
-  func values(_ name: StaticString) -> [String] {
-    bytes.withUnsafeBytes { bytes in
-      var values: [String] = []
-      var isFolding = false
-      for line in lines {
-        if line.nameCount > 0 {
-          isFolding = Self.line(line, of: bytes, isNamed: name)
-          if isFolding { values.append(Self.value(line, of: bytes)) }
-        } else if isFolding, let last = values.indices.last {
-          let value = Self.text(bytes, line.valueStart, line.valueEnd)
-          values[last] += values[last].isEmpty ? value : " " + value
-        }
-      }
-      return values
-    }
-  }
+  func values(_ name: StaticString) -> [String] { values(name, blank: " ", Self.value) }
 
   /// Returns the bytes of all values of a field, in order, as ``values(_:)`` does.
   func bytes(_ name: StaticString) -> [[UInt8]] {
+    values(name, blank: [0x20]) { line, bytes in
+      bytes[Int(line.valueStart)..<Int(line.valueEnd)].map { $0 == 0x0d || $0 == 0 ? 0x20 : $0 }
+    }
+  }
+
+  private func values<Value: RangeReplaceableCollection>(
+    _ name: StaticString, blank: Value, _ value: (Line, UnsafeRawBufferPointer) -> Value
+  ) -> [Value] {
     bytes.withUnsafeBytes { bytes in
-      var values: [[UInt8]] = []
+      var values: [Value] = []
       var isFolding = false
       for line in lines {
-        let value = bytes[Int(line.valueStart)..<Int(line.valueEnd)].map { $0 == 0x0d || $0 == 0 ? 0x20 : $0 }
         if line.nameCount > 0 {
           isFolding = Self.line(line, of: bytes, isNamed: name)
-          if isFolding { values.append(Array(value)) }
+          if isFolding { values.append(value(line, bytes)) }
         } else if isFolding, let last = values.indices.last {
-          values[last] += (values[last].isEmpty ? [] : [0x20]) + value
+          if !values[last].isEmpty { values[last] += blank }
+          values[last] += value(line, bytes)
         }
       }
       return values
@@ -187,11 +180,11 @@ final class RawHead: Sendable {
     lines.reserveCapacity(16)
     // Whether the line before is kept, and may be continued (RFC 9112 §5.2).
     var isContinuable = false
-    var start = bytes.endOfLine(from: 0) + 1
+    var start = bytes.endOfLine(from: 0) ?? bytes.count
     while start < bytes.count {
-      let end = bytes.endOfLine(from: start)
-      defer { start = end + 1 }
-      let text = bytes.trimmed(start..<end)
+      let next = bytes.endOfLine(from: start)
+      defer { start = next ?? bytes.count }
+      let text = bytes.trimmed(start..<(next.map { $0 - 1 } ?? bytes.count))
       guard !text.isEmpty else { continue }
       if bytes[start] == UInt8(ascii: " ") || bytes[start] == UInt8(ascii: "\t") {
         if isContinuable { lines.append(Line(value: text)) }
@@ -265,12 +258,12 @@ final class RawHead: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Returns the offset of the next line feed, or of the end.
-  fileprivate func endOfLine(from start: Int) -> Int {
+  /// Returns the offset behind the next line feed.
+  func endOfLine(from start: Int) -> Int? {
     guard start < count, let base = baseAddress, let found = memchr(base + start, 0x0a, count - start) else {
-      return count
+      return nil
     }
-    return base.distance(to: found)
+    return base.distance(to: found) + 1
   }
 
   /// Returns the range without surrounding blanks and carriage returns.

@@ -111,43 +111,17 @@ final class SessionSettings: Sendable {
 /// A name belongs to one session and is never used again, not even by another process, so whatever is stored under it
 /// belongs to that session alone.
 enum SessionOwners {
-  private static let names = SessionTable<String>()
+  private static let names = SessionRegistry<Bool, String>()
 
-  static func name(of session: AnyObject) -> String { names.value(of: session) { UUID().uuidString } }
+  static func name(of session: AnyObject) -> String { names.value(for: session, true) { UUID().uuidString } }
 }
 
 /// What sessions know about passwords. A server that has asked one transport of a session for Digest is not sent the
 /// password in the clear by another one, such as that of streams.
 enum SessionAuthenticators {
-  private static let authenticators = SessionTable<Locked<PasswordAuthenticator>>()
+  private static let authenticators = SessionRegistry<Bool, Locked<PasswordAuthenticator>>()
 
   static func authenticator(of session: AnyObject) -> Locked<PasswordAuthenticator> {
-    authenticators.value(of: session) { Locked(PasswordAuthenticator()) }
-  }
-}
-
-/// A value for each session, which cannot store one itself. The values of released sessions are removed when a new one
-/// is added.
-private struct SessionTable<Value: Sendable>: Sendable {
-  private struct Entry {
-    weak var session: AnyObject?
-    let value: Value
-  }
-
-  private let entries = Locked<[ObjectIdentifier: Entry]>([:])
-
-  func value(of session: AnyObject, _ make: () -> Value) -> Value {
-    let key = ObjectIdentifier(session)
-    let (value, sessions) = entries.withLock { entries -> (Value, [AnyObject]) in
-      if let entry = entries[key], entry.session === session { return (entry.value, []) }
-      let sessions = entries.values.compactMap(\.session)
-      entries = entries.filter { $0.value.session != nil }
-      let value = make()
-      entries[key] = Entry(session: session, value: value)
-      return (value, sessions)
-    }
-    // The last reference to a session, whose `deinit` may be foreign code, is not released under the lock.
-    withExtendedLifetime(sessions) {}
-    return value
+    authenticators.value(for: session, true) { Locked(PasswordAuthenticator()) }
   }
 }

@@ -157,6 +157,18 @@ extension TransportBody {
   func stopReceiving() { cancel() }
 }
 
+/// A body that reads another one, with which it ends.
+protocol WrappingBody: TransportBody {
+  var body: any TransportBody { get }
+}
+
+extension WrappingBody {
+  var end: ResponseEnd? { body.end }
+  func cancel() { cancel(because: CancellationError()) }
+  func cancel(because error: any Error) { body.cancel(because: error) }
+  func stopReceiving() { body.stopReceiving() }
+}
+
 /// What becomes known when a response has ended. A class: few responses have it, and every frame that holds a response would
 /// reserve space for it.
 final class ResponseEnd: Sendable {

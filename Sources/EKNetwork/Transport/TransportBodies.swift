@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A body backed by an async stream of bytes from an injected session or a test.
 ///
 /// A task reads up to ``limit`` bytes ahead of the consumer, which receives all that have arrived: a task for each byte,
@@ -172,8 +168,7 @@ final class ChunkStreamBody: TransportBody, @unchecked Sendable {
   func cancel() {
     let (iterator, pull, reader) = state.withLock { state in
       state.isCancelled = true
-      defer { state.iterator = nil }
-      return (state.iterator, state.pull, state.reader.take())
+      return (state.iterator.take(), state.pull, state.reader.take())
     }
     withExtendedLifetime(iterator) { pull?.cancel() }
     reader?.continuation.resume(throwing: CancellationError())

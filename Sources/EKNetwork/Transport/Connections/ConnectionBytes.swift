@@ -1,9 +1,7 @@
 #if os(Linux)
   import CCurl
   import Foundation
-#endif
 
-#if os(Linux)
   /// The bytes of an open connection: those of its socket, or with TLS those that libcurl encrypts and decrypts.
   struct ConnectionBytes {
     enum Progress {

@@ -1,6 +1,7 @@
 #if os(Linux)
   import CCurl
   import Foundation
+  import FoundationNetworking
 
   /// Opens a connection with libcurl: names, addresses and the choice between them, proxies and TLS are its own. It
   /// belongs to the thread of an event loop, which calls ``act(on:events:)`` when a socket or the timer is ready.
@@ -81,7 +82,9 @@
 
     /// The opener of an easy handle; `nil` if the handle is libcurl's own.
     static func of(_ easy: OpaquePointer) -> ConnectionOpener? {
-      ekn_easy_context(easy).map { Unmanaged<ConnectionOpener>.fromOpaque($0).takeUnretainedValue() }
+      ekn_easy_info_pointer(easy, Int32(EKN_INFO_PRIVATE)).map {
+        Unmanaged<ConnectionOpener>.fromOpaque($0).takeUnretainedValue()
+      }
     }
 
     /// Tells libcurl that a socket is ready, or that its timer has fired. Returns the outcome once there is one, after
@@ -92,8 +95,7 @@
         handles.opening.act(on: descriptor, events: events)
         isActing = false
       }
-      defer { outcome = nil }
-      return outcome
+      return outcome.take()
     }
 
     /// Lets libcurl be called for it once more.
@@ -205,8 +207,9 @@
     }
 
     static func error(url: URL) -> any Error {
-      CurlError.make(
-        .dataLengthExceedsMaximum, "The proxy's response to CONNECT is longer than \(maximumSize) bytes", url: url)
+      URLError(
+        .dataLengthExceedsMaximum, url: url,
+        description: "The proxy's response to CONNECT is longer than \(maximumSize) bytes")
     }
   }
 
@@ -235,9 +238,7 @@
       guard let multi = ekn_multi_init() else { return nil }
       self.multi = multi
       let context = Unmanaged.passUnretained(self).toOpaque()
-      guard ekn_multi_set_socket_callback(multi, socketCallback, context) == 0,
-        ekn_multi_set_timer_callback(multi, timerCallback, context) == 0
-      else {
+      guard ekn_multi_set_callbacks(multi, socketCallback, timerCallback, context) == 0 else {
         ekn_multi_cleanup(multi)
         return nil
       }
@@ -272,7 +273,7 @@
     /// Removes the callbacks, and returns whether libcurl has accepted that.
     func removeCallbacks() -> Bool {
       (onTimer, onWatch) = (nil, nil)
-      return ekn_multi_set_socket_callback(multi, nil, nil) == 0 && ekn_multi_set_timer_callback(multi, nil, nil) == 0
+      return ekn_multi_set_callbacks(multi, nil, nil, nil) == 0
     }
 
     func close() { ekn_multi_cleanup(multi) }

@@ -1,49 +1,3 @@
-/// A collection of unused resources, ordered by the time at which they expire.
-///
-/// A resource that is used repeatedly keeps its first position, and is only checked when that time has come: using it
-/// costs nothing, and there is no polling.
-struct UnusedResources<Resource: Disposable> {
-  /// How long an unused resource is kept, in nanoseconds.
-  let lifetime: UInt64
-  private var heap = DeadlineHeap<Resource>()
-
-  init(lifetime: UInt64) { self.lifetime = lifetime }
-
-  /// When to call ``next(notAfter:)`` again; `nil` for never.
-  var deadline: UInt64? { heap.first }
-
-  /// Adds a user of the resource.
-  func begin(_ resource: Resource) { resource.users += 1 }
-
-  /// Removes a user of the resource.
-  mutating func end(_ resource: Resource, at now: UInt64) {
-    resource.users -= 1
-    guard resource.users == 0 else { return }
-    resource.unusedSince = now
-    if resource.deadlineIndex < 0 { heap.insert(resource, at: now.addingClamped(lifetime)) }
-  }
-
-  /// Removes and returns a resource that has expired.
-  mutating func next(notAfter now: UInt64) -> Resource? {
-    while let resource = heap.popFirst(notAfter: now) {
-      // It is inserted again at its next end of use.
-      guard resource.users == 0 else { continue }
-      let deadline = resource.unusedSince.addingClamped(lifetime)
-      guard deadline > now else { return resource }
-      heap.insert(resource, at: deadline)
-    }
-    return nil
-  }
-}
-
-/// A resource that ``UnusedResources`` manages.
-protocol Disposable: DeadlineHeapElement {
-  /// The number of its users.
-  var users: Int { get set }
-  /// When its last use ended, in nanoseconds.
-  var unusedSince: UInt64 { get set }
-}
-
 #if os(Linux)
   import CCurl
 
@@ -51,15 +5,15 @@ protocol Disposable: DeadlineHeapElement {
   ///
   /// Sessions share idle connections: credentials belong to requests, not to connections. The number of requests of a
   /// session in progress is not limited here but by ``RequestQueue``, so that no session takes the places of another.
-  final class ConnectionPool: Disposable {
+  final class ConnectionPool {
     let index: Int
     let identity: ConnectionIdentity
     var idle = IdleConnections()
     var shared = SharedConnections()
     /// The number of transfers that use the pool, waiting or in progress.
-    var users = 0
-    var unusedSince: UInt64 = 0
-    var deadlineIndex = -1
+    fileprivate var users = 0
+    /// When the pool is freed, unless it is in use; `.max` while it is.
+    fileprivate var end = UInt64.max
     /// The names of connections that are not looked up as those of others; `nil` for the ones that all have in common.
     let names: OpaquePointer?
     /// The origins that do not want requests over HTTP/2.
@@ -98,31 +52,30 @@ protocol Disposable: DeadlineHeapElement {
   struct ConnectionPools {
     private var pools: [ConnectionPool?] = []
     private var numbers: [ConnectionIdentity: Int] = [:]
-    private var unused: UnusedResources<ConnectionPool>
-
-    /// - Parameter lifetime: How long an unused pool is kept, in nanoseconds.
-    init(lifetime: UInt64) { unused = UnusedResources(lifetime: lifetime) }
-
     /// How long unused pools and idle connections are kept, in nanoseconds.
-    var lifetime: UInt64 { unused.lifetime }
+    let lifetime: UInt64
 
-    /// When ``freeUnused(now:)`` or ``closeExpiredConnections(now:)`` is due; `.max` for never.
-    var cleanup: UInt64 { pools.reduce(unused.deadline ?? .max) { min($0, $1?.idle.firstEnd ?? .max) } }
+    init(lifetime: UInt64) { self.lifetime = lifetime }
+
+    /// When ``cleanUp(now:)`` is due; `.max` for never.
+    var cleanup: UInt64 { pools.reduce(.max) { min($0, $1?.end ?? .max, $1?.idle.firstEnd ?? .max) } }
 
     /// The number of pools.
     var count: Int { numbers.count }
 
     /// Returns the pool of an identity, which is in use until ``release(_:now:)``.
     mutating func acquire(_ identity: ConnectionIdentity) -> ConnectionPool {
-      if let number = numbers[identity], let pool = pools[number] {
-        unused.begin(pool)
-        return pool
-      }
+      let pool = numbers[identity].flatMap { pools[$0] } ?? add(identity)
+      pool.users += 1
+      pool.end = .max
+      return pool
+    }
+
+    private mutating func add(_ identity: ConnectionIdentity) -> ConnectionPool {
       let number = pools.firstIndex { $0 == nil } ?? pools.count
       let pool = ConnectionPool(index: number, identity: identity)
       if number == pools.count { pools.append(pool) } else { pools[number] = pool }
       numbers[identity] = number
-      unused.begin(pool)
       return pool
     }
 
@@ -138,31 +91,26 @@ protocol Disposable: DeadlineHeapElement {
       return pool.shared.room(place.origin, mayBeUsed: pool.mayOfferHTTP2(place.origin))
     }
 
-    mutating func release(_ pool: ConnectionPool, now: UInt64) { unused.end(pool, at: now) }
+    func release(_ pool: ConnectionPool, now: UInt64) {
+      pool.users -= 1
+      if pool.users == 0 { pool.end = now.addingClamped(lifetime) }
+    }
 
-    /// Frees the pools that have been unused for their lifetime. Must not be called while events of the poller have yet
-    /// to be handled.
-    mutating func freeUnused(now: UInt64) {
-      while let pool = unused.next(notAfter: now) {
+    /// Frees the pools that have been unused for their lifetime, and closes the connections that have been idle for as
+    /// long. Must not be called while events of the poller have yet to be handled.
+    mutating func cleanUp(now: UInt64) {
+      for case let pool? in pools {
+        while let connection = pool.idle.nextExpired(now: now) { connection.close() }
+        guard pool.end <= now else { continue }
         pools[pool.index] = nil
         numbers[pool.identity] = nil
         pool.close()
-      }
-    }
-
-    /// Closes the connections that have been idle for their lifetime.
-    func closeExpiredConnections(now: UInt64) {
-      for case let pool? in pools {
-        while let connection = pool.idle.nextExpired(now: now) { connection.close() }
       }
     }
   }
 
   /// The connections of a pool on which nothing is in progress. Those of HTTP/1.1 wait here for the next request to their
   /// origin; those of HTTP/2 are only counted, and closed in time.
-  ///
-  /// Sessions share them: credentials belong to requests, not to connections. How many requests of a session are in
-  /// progress is limited by ``RequestQueue``.
   struct IdleConnections {
     /// The number of idle connections to keep beside those in use.
     private static let maximum = 64
@@ -226,9 +174,7 @@ protocol Disposable: DeadlineHeapElement {
     /// Returns an idle connection to close, because its time is over.
     mutating func nextExpired(now: UInt64) -> LoopConnection? { ends.popFirst(notAfter: now) }
   }
-#endif
 
-#if os(Linux)
   /// What a pool knows of the origins with which HTTP/2 may be spoken: their connections, which requests share (RFC 9113
   /// §5), those that are being opened, and the origins that have chosen HTTP/1.1 instead.
   struct SharedConnections {

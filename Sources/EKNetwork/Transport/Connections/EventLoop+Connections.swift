@@ -1,12 +1,11 @@
 #if os(Linux)
-  import CCurl
   import Foundation
   import FoundationNetworking
 
   /// Requests and their connections.
   extension EventLoop {
     static func resourceError(url: URL) -> any Error {
-      CurlError.make(.unknown, "The process is out of resources", url: url)
+      URLError(.unknown, url: url, description: "The process is out of resources")
     }
 
     /// Sends a request over a connection that it may share, or that is idle, or opens one for it.

@@ -46,11 +46,50 @@
       return time
     }
 
+    /// The state of the connection's output in the kernel.
+    var kernelOutput: ekn_socket_output { ekn_socket_output() }
+
+    /// The number of bytes that it has not passed to the kernel.
+    var unsentCount: Int { 0 }
+
     /// Handles the timer of the connection.
     func timerFired() {}
 
     /// Closes the connection.
     func close() {}
+  }
+
+  /// A connection that is open, on which HTTP is spoken.
+  class HTTPConnection: LoopConnection {
+    /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
+    static let retryInterval: UInt64 = 50_000_000
+
+    /// `nil` once it is closed.
+    var bytes: ConnectionBytes?
+    private let times: ConnectionOpener.Times
+    /// Whether reading stopped although there may be bytes that have left the socket.
+    var hasUnreadBytes = false
+    var outputNeedsInput = false
+
+    init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
+      self.bytes = bytes
+      self.times = times
+      super.init(inPlaceOf: opening)
+    }
+
+    override var kernelOutput: ekn_socket_output {
+      bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output()
+    }
+
+    /// Returns the timings of an exchange that was begun at that time.
+    func timings(since begun: UInt64, isReused: Bool, firstByte: UInt64?, version: String?) -> NetworkTimings {
+      func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
+      return NetworkTimings(
+        nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
+        secureConnect: isReused ? nil : times.secureConnect,
+        firstByte: firstByte.map(elapsed), total: elapsed(MonotonicClock.now()), isConnectionReused: isReused,
+        protocolName: version, remoteAddress: bytes?.peerAddress)
+    }
   }
 
   /// What carries a transfer on an event loop's own connections.
@@ -65,10 +104,6 @@
     func delivered()
     /// Ends the exchange before the response is complete.
     func abandon(_ transfer: Transfer)
-    /// The state of the connection's output in the kernel.
-    var kernelOutput: ekn_socket_output { get }
-    /// The number of bytes that it has not passed to the kernel.
-    var unsentCount: Int { get }
     /// The timings of the exchange.
     func timings(of transfer: Transfer) -> NetworkTimings
   }

@@ -92,8 +92,7 @@
     }
 
     private func tooLate(_ transfer: Transfer) -> any Error {
-      CurlError.make(
-        .cannotConnectToHost, "The connection took too long to open", url: transfer.request.url)
+      URLError(.cannotConnectToHost, url: transfer.request.url, description: "The connection took too long to open")
     }
 
     private func act(on descriptor: Int32, events: Int32) {
@@ -122,7 +121,7 @@
     private var mustStop: Bool {
       let now = MonotonicClock.now()
       for transfer in transfers where !transfer.isOver && transfer.loopDeadline <= now {
-        transfer.loopFailure = CurlError.make(.timedOut, "The request timed out", url: transfer.request.url)
+        transfer.loopFailure = URLError(.timedOut, url: transfer.request.url, description: "The request timed out")
       }
       for transfer in transfers where !transfer.isOver && limit <= now && transfer.loopFailure == nil {
         transfer.loopFailure = tooLate(transfer)
@@ -146,9 +145,6 @@
       transfers.removeAll { $0 === transfer }
       if transfers.isEmpty { close() }
     }
-
-    var kernelOutput: ekn_socket_output { ekn_socket_output() }
-    var unsentCount: Int { 0 }
 
     func timings(of transfer: Transfer) -> NetworkTimings {
       let now = MonotonicClock.now()

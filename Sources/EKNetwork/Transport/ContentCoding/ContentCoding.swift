@@ -1,11 +1,6 @@
 import Foundation
 
 #if os(Linux)
-  import FoundationNetworking
-  import CCurl
-#endif
-
-#if os(Linux)
   import CCurl
   import FoundationNetworking
 #endif
@@ -45,7 +40,7 @@ enum ContentCoding {
       let names = names(head.value("content-encoding"))
       guard !names.isEmpty else { return body }
       func undecodable(_ text: String) -> any TransportBody {
-        UndecodableBody(body, error: CurlError.make(.cannotDecodeContentData, text, url: url))
+        UndecodableBody(body, error: URLError(.cannotDecodeContentData, url: url, description: text))
       }
       guard names.count <= maximumDepth else { return undecodable("More than \(maximumDepth) content codings") }
       var decoded = body
@@ -72,8 +67,8 @@ enum ContentCoding {
   }
 
   /// A body that cannot be decoded, which is an error only if it is not empty.
-  private final class UndecodableBody: TransportBody {
-    private let body: any TransportBody
+  private final class UndecodableBody: WrappingBody {
+    let body: any TransportBody
     private let error: URLError
 
     init(_ body: any TransportBody, error: URLError) {
@@ -81,26 +76,18 @@ enum ContentCoding {
       self.error = error
     }
 
-    var end: ResponseEnd? { body.end }
-
     func next() async throws -> Data? {
       guard try await body.next() != nil else { return nil }
       body.cancel()
       throw error
     }
-
-    func cancel() { body.cancel() }
-
-    func stopReceiving() { body.stopReceiving() }
   }
-#endif
 
-#if os(Linux)
   /// A body that removes one content coding as it is read: nothing is inflated in advance.
   ///
   /// Unchecked: the mutable state is only used by `next()`, which has one caller at a time.
-  final class DecodedBody: TransportBody, @unchecked Sendable {
-    private let body: any TransportBody
+  final class DecodedBody: WrappingBody, @unchecked Sendable {
+    let body: any TransportBody
     private let decoder: ContentDecoder
     private let url: URL
     private let meter: InflationMeter
@@ -125,8 +112,6 @@ enum ContentCoding {
       self.decoder = decoder
       self.url = url
     }
-
-    var end: ResponseEnd? { body.end }
 
     func next() async throws -> Data? {
       do {
@@ -153,10 +138,6 @@ enum ContentCoding {
       }
     }
 
-    func cancel() { body.cancel() }
-
-    func stopReceiving() { body.stopReceiving() }
-
     /// What has arrived may become gigabytes, long after its transfer, which has the other limits, is over.
     private func checkTime() throws {
       if Task.isCancelled {
@@ -165,7 +146,7 @@ enum ContentCoding {
       }
       guard let deadline, deadline <= .now else { return }
       body.cancel()
-      throw CurlError.make(.timedOut, "The request timed out while its body was decoded", url: url)
+      throw URLError(.timedOut, url: url, description: "The request timed out while its body was decoded")
     }
 
     private func checkInflation() throws {
@@ -178,16 +159,15 @@ enum ContentCoding {
   extension ContentDecoder.Failure {
     fileprivate func urlError(_ url: URL) -> URLError {
       switch self {
-      case .corrupt: CurlError.make(.cannotDecodeContentData, "The encoded body is corrupt", url: url)
+      case .corrupt: URLError(.cannotDecodeContentData, url: url, description: "The encoded body is corrupt")
       case .truncated:
-        CurlError.make(
-          .cannotDecodeContentData, "The encoded body ends too early", url: url, cause: TruncatedContentError())
+        URLError(
+          .cannotDecodeContentData, url: url, description: "The encoded body ends too early",
+          cause: TruncatedContentError())
       }
     }
   }
-#endif
 
-#if os(Linux)
   /// An incremental decoder for one content coding.
   final class ContentDecoder {
     /// The ways in which a body can be invalid.

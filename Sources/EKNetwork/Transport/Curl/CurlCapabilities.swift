@@ -240,7 +240,9 @@
     /// Queries libcurl, which must be loaded.
     init(easy: OpaquePointer, version: CurlVersion) {
       self.init(
-        builtIn: ekn_easy_info_string(easy, Int32(EKN_INFO_CAINFO)).map { String(cString: $0) },
+        builtIn: ekn_easy_info_pointer(easy, Int32(EKN_INFO_CAINFO)).map {
+          String(cString: $0.assumingMemoryBound(to: CChar.self))
+        },
         isKnown: version >= CurlVersion(7, 84), isReadable: { access($0, R_OK) == 0 })
     }
   }

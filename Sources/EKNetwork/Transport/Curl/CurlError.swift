@@ -36,15 +36,7 @@
     static func urlError(_ failure: Failure, url: URL) -> URLError {
       let code = urlErrorCode(failure)
       let isHandshakeLoss = failure.code == handshakeFailure && code == .networkConnectionLost
-      return make(code, text(failure), url: url, cause: isHandshakeLoss ? HandshakeLossError() : nil)
-    }
-
-    static func make(_ code: URLError.Code, _ text: String, url: URL, cause: (any Error)? = nil) -> URLError {
-      var userInfo: [String: Any] = [
-        NSLocalizedDescriptionKey: text, NSURLErrorFailingURLErrorKey: url.withoutCredentials,
-      ]
-      if let cause { userInfo[NSUnderlyingErrorKey] = cause }
-      return URLError(code, userInfo: userInfo)
+      return URLError(code, url: url, description: text(failure), cause: isHandshakeLoss ? HandshakeLossError() : nil)
     }
 
     /// libcurl's message, or one for a user where libcurl's speaks of its own inside.

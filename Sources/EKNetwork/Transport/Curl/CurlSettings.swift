@@ -15,7 +15,7 @@
 
     /// Sets a string option; `nil` changes nothing.
     mutating func set(_ option: CurlOption, _ value: String?) {
-      if let value { note(option, ekn_easy_set_string(easy, option.rawValue, value)) }
+      if let value { note(option, ekn_easy_set_pointer(easy, option.rawValue, value)) }
     }
 
     mutating func set(_ option: CurlOption, pointer: UnsafeRawPointer?) {

@@ -196,7 +196,7 @@
     // MARK: - The loop's thread
 
     private func run() {
-      ekn_block_broken_pipe_signal()
+      _ = ekn_hold_broken_pipe_signal()
       var operations: [Operation] = []
       var finished: [Transfer.Queue.Delivery] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
@@ -215,8 +215,7 @@
           for operation in operations { perform(operation) }
           operations.removeAll(keepingCapacity: operations.count <= 1024)
           finishTurn(&turn, into: &finished, expires: fullBatches == 0)
-          if pools.cleanup <= now { pools.closeExpiredConnections(now: now) }
-          pools.freeUnused(now: now)
+          if pools.cleanup <= now { pools.cleanUp(now: now) }
           return false
         }
         if isOver { return }
@@ -305,7 +304,7 @@
     }
 
     func fail(_ transfer: Transfer, _ code: URLError.Code, _ text: String) {
-      finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
+      finish(transfer, with: URLError(code, url: transfer.request.url, description: text))
     }
 
     /// Notes that a transfer's request is being sent over a connection.

@@ -35,8 +35,8 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
     /// The error of a request that cannot begin because there is no loop.
     static var startError: any Error {
       URLError(
-        .resourceUnavailable,
-        userInfo: [NSLocalizedDescriptionKey: "The process has no file descriptors left to make a request with"])
+        .resourceUnavailable, url: nil,
+        description: "The process has no file descriptors left to make a request with")
     }
 
     private let loops: LoopGroup<EventLoop>

@@ -77,9 +77,7 @@
       return count
     }
   }
-#endif
 
-#if os(Linux)
   /// Stops the loops when the process ends: OpenSSL then frees what all its connections use, and a thread that was within one
   /// would crash.
   enum LoopsAtExit {
@@ -270,20 +268,13 @@ enum LoopTime {
   static func timer(milliseconds: Int, now: UInt64) -> UInt64? {
     guard milliseconds >= 0 else { return nil }
     // libcurl rounds its delay down, and does not request the timer again after a call that comes too early.
-    return milliseconds == 0 ? 0 : now.addingClamped(UInt64(clamping: milliseconds).addingClamped(1).milliseconds)
+    return milliseconds == 0
+      ? 0 : now.addingClamped((.milliseconds(milliseconds) + Duration.milliseconds(1)).clampedNanoseconds)
   }
 
   /// Returns for how many nanoseconds a loop may sleep; -1 for ever, if `alarm` is `.max`.
   static func sleep(until alarm: UInt64, now: UInt64) -> Int64 {
     guard alarm != .max else { return -1 }
     return alarm > now ? Int64(clamping: alarm - now) : 0
-  }
-}
-
-extension UInt64 {
-  /// This number of milliseconds in nanoseconds.
-  fileprivate var milliseconds: UInt64 {
-    let (product, overflow) = multipliedReportingOverflow(by: 1_000_000)
-    return overflow ? .max : product
   }
 }

@@ -161,13 +161,3 @@ struct FieldSectionScanner {
     return .failure(ResponseHeadRules.malformedField)
   }
 }
-
-extension UnsafeRawBufferPointer {
-  /// Returns the offset behind the next line feed.
-  fileprivate func endOfLine(from start: Int) -> Int? {
-    guard start < count, let base = baseAddress, let found = memchr(base + start, 0x0a, count - start) else {
-      return nil
-    }
-    return base.distance(to: found) + 1
-  }
-}

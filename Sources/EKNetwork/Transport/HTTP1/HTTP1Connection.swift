@@ -1,26 +1,17 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// A connection on which the library itself speaks HTTP/1.1 (RFC 9112): the shell of ``RequestHead``, ``ExchangeState``
   /// and ``ResponseParser``.
-  final class HTTP1Connection: LoopConnection, LoopExchange {
+  final class HTTP1Connection: HTTPConnection, LoopExchange {
     /// How often to read and to write in a row, so that a fast server does not keep the others waiting. With TLS one read
     /// returns at most a record (RFC 8446 §5.1).
     private static let (maximumReads, maximumSecureReads, maximumWrites) = (4, 64, 16)
     /// How much must have been received at once for the next piece to be received without copying it.
     private static let largePiece = 16 * 1024
-    /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
-    private static let retryInterval: UInt64 = 50_000_000
 
-    /// `nil` once it is closed.
-    private var bytes: ConnectionBytes?
-    private let times: ConnectionOpener.Times
-    /// Whether reading stopped although there may be bytes that have left the socket.
-    private var hasUnreadBytes = false
     private var receivesLargePieces = false
-    private var outputNeedsInput = false
     /// Why the rest of the request was not sent.
     private var sendFailure: CurlError.Failure?
 
@@ -30,15 +21,8 @@
     private var state = ExchangeState(hasBody: false, expects: false)
     private var parser: ResponseParser?
     private var output = OutputBuffer()
-    private var begun: UInt64 = 0
     private var firstByte: UInt64?
     private var version: String?
-
-    init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
-      self.bytes = bytes
-      self.times = times
-      super.init(inPlaceOf: opening)
-    }
 
     private var isSecure: Bool { origin.scheme == "https" }
 
@@ -58,14 +42,6 @@
       }
       self.transfer = transfer
       transfer.loopConnection = self
-      begun = transfer.loopBegun
-      exchange(transfer)
-      guard !received.isEmpty, self.transfer != nil else { return }
-      firstByte = MonotonicClock.now()
-      received.withUnsafeBytes { parse($0) }
-    }
-
-    private func exchange(_ transfer: Transfer) {
       exchangeCount += 1
       eventLoop.sent(transfer, over: self)
       firstByte = nil
@@ -82,6 +58,9 @@
       }
       if upload?.length != nil { _ = fill(transfer) }
       write()
+      guard !received.isEmpty, self.transfer != nil else { return }
+      firstByte = MonotonicClock.now()
+      received.withUnsafeBytes { parse($0) }
     }
 
     var carrier: LoopConnection { self }
@@ -122,18 +101,10 @@
     /// RFC 9112 §9.6: the connection cannot be used again.
     func abandon(_ transfer: Transfer) { close() }
 
-    var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
-
-    var unsentCount: Int { output.pending.count }
+    override var unsentCount: Int { output.pending.count }
 
     func timings(of transfer: Transfer) -> NetworkTimings {
-      let isReused = exchangeCount > 1
-      func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
-      return NetworkTimings(
-        nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
-        secureConnect: isReused ? nil : times.secureConnect,
-        firstByte: firstByte.map(elapsed), total: elapsed(MonotonicClock.now()), isConnectionReused: isReused,
-        protocolName: version, remoteAddress: bytes?.peerAddress)
+      timings(since: transfer.loopBegun, isReused: exchangeCount > 1, firstByte: firstByte, version: version)
     }
 
     // MARK: - Sending
@@ -214,8 +185,7 @@
     }
 
     private func stop(_ transfer: Transfer, _ text: String) -> Bool {
-      eventLoop.finish(
-        transfer, with: CurlError.make(.requestBodyStreamExhausted, text, url: transfer.request.url))
+      eventLoop.fail(transfer, .requestBodyStreamExhausted, text)
       return false
     }
 
@@ -266,7 +236,7 @@
         // The whole body is there.
         if count == rest { parse(UnsafeRawBufferPointer(start: nil, count: 0)) }
       } else {
-        if firstByte == nil { firstByte = responds(since: begun) }
+        if firstByte == nil { firstByte = responds(since: transfer.loopBegun) }
         parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       }
       return (progress, count == space)
@@ -295,7 +265,7 @@
           if transfer.loopReceivedBody(bytes) { eventLoop.deliver(transfer) }
         case .end: return ended(transfer, hasSurplus: offset < bytes.count)
         case .failure(let code, let text):
-          return eventLoop.finish(transfer, with: CurlError.make(code, text, url: transfer.request.url))
+          return eventLoop.fail(transfer, code, text)
         }
       }
       // Not before: it may read, into the same memory.
@@ -333,10 +303,7 @@
       switch ending {
       case .complete where isClosed && (!isSecure || bytes?.isEndAnnounced == true): ended(transfer, hasSurplus: false)
       case .inHead where failure == nil:
-        eventLoop.finish(
-          transfer,
-          with: CurlError.make(
-            .badServerResponse, "The server closed before its response head was complete", url: transfer.request.url))
+        eventLoop.fail(transfer, .badServerResponse, "The server closed before its response head was complete")
       default:
         let failure = failure ?? (ending == .nothing ? .emptyReply : .partialBody)
         eventLoop.failed(

@@ -184,10 +184,7 @@ extension [UInt8] {
       var fields: [(name: String, value: String)] = []
       var names: Set<String> = []
       for (name, value) in given {
-        guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
-        guard let value = HeaderSyntax.trimmedValue(value) else {
-          throw InvalidHeaderError(field: name, reason: .invalidValue)
-        }
+        let value = try InvalidHeaderError.checked(value, of: name)
         let lowercased = name.lowercased()
         // The length is that of the body, and the coding is added below. Any other value would let the server see the end of
         // the request elsewhere (RFC 9112 §6.3).

@@ -49,7 +49,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
         isEnd?.pointee = isLast
         return read ?? Int(EKN_HTTP2_FAILED)
       },
-      goaway: { context, _, code in connection(context)?.goesAway(code: code) },
+      goaway: { connection($0)?.goesAway(code: $1) },
       pong: { connection($0)?.acknowledged() })
   }
 

@@ -1,23 +1,17 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// A connection on which the library speaks HTTP/2 (RFC 9113): the shell around nghttp2, which knows frames, HPACK and
   /// windows. What streams gather in a turn is sent at its end.
-  final class HTTP2Connection: LoopConnection {
+  final class HTTP2Connection: HTTPConnection {
     /// How often to read and to write in a row, so that a fast server does not keep the others waiting.
     private static let (maximumReads, maximumWrites) = (64, 16)
     /// How much is gathered before it is sent.
     private static let writeSize = 64 * 1024
-    /// When to try again to send what needs input, in nanoseconds, should the input have been missed.
-    private static let retryInterval: UInt64 = 50_000_000
     /// The number of requests at once, whatever the server allows.
     private static let maximumStreams = 100
 
-    /// `nil` once it is closed.
-    private var bytes: ConnectionBytes?
-    private let times: ConnectionOpener.Times
     /// When it was opened.
     let opened: UInt64
     var session: OpaquePointer?
@@ -38,16 +32,12 @@
     private var hasServed = false
     private var output: [UInt8] = []
     private var outputStart = 0
-    private var outputNeedsInput = false
-    private var hasUnreadBytes = false
     private var isToBeFlushed = false
 
-    init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
-      self.bytes = bytes
-      self.times = times
+    override init(_ bytes: ConnectionBytes, _ times: ConnectionOpener.Times, inPlaceOf opening: OpeningConnection) {
       opened = opening.eventLoop.now
       health = ConnectionHealth(now: opening.eventLoop.now, trustedQuiet: opening.eventLoop.trustedQuiet)
-      super.init(inPlaceOf: opening)
+      super.init(bytes, times, inPlaceOf: opening)
       session = withUnsafePointer(to: HTTP2Callbacks.all) {
         ekn_http2_client(
           $0, Unmanaged.passUnretained(self).toOpaque(), Int32(ReceiveWindow.initial), Int32(ReceiveWindow.connection),
@@ -75,16 +65,7 @@
     /// Whether it takes more requests, now or when others have ended.
     var mayHaveRoom: Bool { accepts && session.map(ekn_http2_accepts_requests) == true }
 
-    var kernelOutput: ekn_socket_output { bytes.map { ekn_socket_get_output($0.socket) } ?? ekn_socket_output() }
-
-    var unsentCount: Int { output.count - outputStart }
-
-    func timings(isReused: Bool) -> NetworkTimings {
-      NetworkTimings(
-        nameLookup: isReused ? nil : times.lookup, connect: isReused ? nil : times.connect - times.lookup,
-        secureConnect: isReused ? nil : times.secureConnect, total: .zero, isConnectionReused: isReused,
-        remoteAddress: bytes?.peerAddress)
-    }
+    override var unsentCount: Int { output.count - outputStart }
 
     // MARK: - Requests
 

@@ -73,7 +73,7 @@ struct ReceiveWindow {
     var hasResponse: Bool { hasHead || !head.isEmpty }
 
     private func fail(_ code: URLError.Code, _ text: String) {
-      if failure == nil { failure = CurlError.make(code, text, url: url) }
+      if failure == nil { failure = URLError(code, url: url, description: text) }
     }
 
     private func fail(_ failure: ResponseHeadRules.Failure) { fail(failure.code, failure.text) }
@@ -208,18 +208,9 @@ struct ReceiveWindow {
 
     func abandon(_ transfer: Transfer) { connection.abandon(self) }
 
-    var kernelOutput: ekn_socket_output { connection.kernelOutput }
-
-    var unsentCount: Int { connection.unsentCount }
-
     func timings(of transfer: Transfer) -> NetworkTimings {
-      let (begun, now) = (transfer.loopBegun, MonotonicClock.now())
-      func elapsed(_ time: UInt64) -> Duration { .nanoseconds(Int64(clamping: time - min(begun, time))) }
-      var timings = connection.timings(isReused: isReused)
-      timings.firstByte = firstByte.map(elapsed)
-      timings.total = elapsed(now)
-      timings.protocolName = hasHead ? "HTTP/2" : nil
-      return timings
+      connection.timings(
+        since: transfer.loopBegun, isReused: isReused, firstByte: firstByte, version: hasHead ? "HTTP/2" : nil)
     }
   }
 #endif

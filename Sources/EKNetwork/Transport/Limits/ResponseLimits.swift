@@ -54,8 +54,8 @@ struct ResponseLimits: Hashable, Sendable {
 /// A body that throws an error when it becomes longer than its request allows.
 ///
 /// Unchecked: `count` is only used by `next()`, which has one caller at a time.
-final class LimitedBody: TransportBody, @unchecked Sendable {
-  private let body: any TransportBody
+final class LimitedBody: WrappingBody, @unchecked Sendable {
+  let body: any TransportBody
   private let limit: Int64
   private let url: URL?
   private var count: Int64 = 0
@@ -66,8 +66,6 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
     self.url = url
   }
 
-  var end: ResponseEnd? { body.end }
-
   func next() async throws -> Data? {
     guard let chunk = try await body.next() else { return nil }
     count += Int64(chunk.count)
@@ -77,12 +75,6 @@ final class LimitedBody: TransportBody, @unchecked Sendable {
     }
     return chunk
   }
-
-  func cancel() { body.cancel() }
-
-  func cancel(because error: any Error) { body.cancel(because: error) }
-
-  func stopReceiving() { body.stopReceiving() }
 }
 
 /// A body that throws an error when it is read.

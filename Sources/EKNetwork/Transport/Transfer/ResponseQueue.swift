@@ -62,16 +62,14 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     var delivery = Delivery()
     guard !isOver else { return delivery }
     if let head {
-      if let waiter = headWaiter {
-        headWaiter = nil
+      if let waiter = headWaiter.take() {
         delivery.head = (waiter, .success(head))
       } else {
         self.head = head
       }
     }
     if let chunk {
-      if let waiter = chunkWaiter {
-        chunkWaiter = nil
+      if let waiter = chunkWaiter.take() {
         delivery.chunk = (waiter, .success(chunk))
       } else {
         keep(chunk, memory: memory ?? chunk.count)
@@ -79,14 +77,8 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     }
     if let outcome {
       self.outcome = outcome
-      if let waiter = headWaiter {
-        headWaiter = nil
-        delivery.head = (waiter, .failure(Self.error(of: outcome)))
-      }
-      if let waiter = chunkWaiter {
-        chunkWaiter = nil
-        delivery.chunk = (waiter, outcome.map { nil })
-      }
+      if let waiter = headWaiter.take() { delivery.head = (waiter, .failure(Self.error(of: outcome))) }
+      if let waiter = chunkWaiter.take() { delivery.chunk = (waiter, outcome.map { nil }) }
     } else if bufferedMemory >= highWater, !isPaused {
       isPaused = true
       delivery.pauses = true
@@ -111,10 +103,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
 
   /// Returns the head, or `nil` if the waiter is kept until the head arrives.
   mutating func waitForHead(_ waiter: HeadWaiter) -> Result<ResponseHead, any Error>? {
-    if let head {
-      self.head = nil
-      return .success(head)
-    }
+    if let head = head.take() { return .success(head) }
     if let outcome { return .failure(Self.error(of: outcome)) }
     headWaiter = waiter
     return nil
@@ -161,10 +150,8 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     guard !isOver else { return nil }
     var delivery = Delivery()
     outcome = .failure(CancellationError())
-    if let waiter = headWaiter { delivery.head = (waiter, .failure(CancellationError())) }
-    if let waiter = chunkWaiter { delivery.chunk = (waiter, .failure(CancellationError())) }
-    headWaiter = nil
-    chunkWaiter = nil
+    if let waiter = headWaiter.take() { delivery.head = (waiter, .failure(CancellationError())) }
+    if let waiter = chunkWaiter.take() { delivery.chunk = (waiter, .failure(CancellationError())) }
     head = nil
     if keepsChunks {
       // Reading them must not let the wire go on.

@@ -146,7 +146,7 @@
 
     /// Checks whether the kernel is still sending what it was given, which counts as activity.
     func loopCheckProgress(at now: UInt64) {
-      guard loopIsSending, loopPauses.isEmpty, let connection = loopConnection else { return }
+      guard loopIsSending, loopPauses.isEmpty, let connection = loopConnection?.carrier else { return }
       let hasMoved = loopProgress.hasMoved(
         connection.kernelOutput, unsent: connection.unsentCount, read: loopBodyCount, at: now)
       if hasMoved { loopLastActivity = now }
@@ -211,9 +211,9 @@
       guard loopResends.resends(after: ending, at: time) else { return false }
       guard request.upload?.rewind() ?? true else {
         if ending.wasRefused {
-          loopFailure = CurlError.make(
-            .networkConnectionLost, "The server refused the request, and its body cannot be sent again",
-            url: request.url)
+          loopFailure = URLError(
+            .networkConnectionLost, url: request.url,
+            description: "The server refused the request, and its body cannot be sent again")
         }
         return false
       }

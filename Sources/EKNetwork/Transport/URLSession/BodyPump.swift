@@ -148,12 +148,7 @@ final class BodyPump: @unchecked Sendable {
     func spooled(by deadline: ContinuousInstant?, for url: URL?) async throws -> FileSegment {
       let waiter = Locked<CheckedContinuation<FileSegment, any Error>?>(nil)
       let tasks = Locked<[Task<Void, Never>]>([])
-      @Sendable func take() -> CheckedContinuation<FileSegment, any Error>? {
-        waiter.withLock { waiter in
-          defer { waiter = nil }
-          return waiter
-        }
-      }
+      @Sendable func take() -> CheckedContinuation<FileSegment, any Error>? { waiter.withLock { $0.take() } }
       defer { for task in tasks.withLock({ $0 }) { task.cancel() } }
       return try await withCancellableContinuation { continuation in
         waiter.withLock { $0 = continuation }

@@ -2,9 +2,7 @@ import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
-#endif
-
-#if canImport(Darwin)
+#elseif canImport(Darwin)
   import Security
 #endif
 

@@ -3,9 +3,7 @@ import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
-#endif
-
-#if canImport(Darwin)
+#elseif canImport(Darwin)
   import CSession
 #endif
 
@@ -27,7 +25,7 @@ import Foundation
           return foreign
         }
       }
-      return secured.host(for: session, tls) {
+      return secured.value(for: session, tls) {
         let make = { @Sendable in
           URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
         }
@@ -140,7 +138,7 @@ import Foundation
 
     /// Returns the host of a session, which is created on first use.
     static func shared(for source: URLSession) -> SessionHost {
-      hosts.host(for: source, true) { SessionHost(source) }
+      hosts.value(for: source, true) { SessionHost(source) }
     }
 
     /// Removes the host of a session if the session is gone, which closes its idle connections. Called when a transport
@@ -177,50 +175,52 @@ final class SessionLease: @unchecked Sendable {
   }
 }
 
-/// The hosts of sessions, each of which is kept as long as its session lives.
+/// What belongs to sessions, such as their hosts, which is kept as long as they live: a session cannot store it itself,
+/// and a host for each request would cost a new connection each time.
 ///
-/// Shared, because a host for each request would cost a new connection each time, and a `URLSession` cannot store one.
 /// The entry of a released session is removed with its last transport or, if the user has kept the session for longer
-/// than that, when the next host is added.
-struct SessionRegistry<Variant: Hashable & Sendable, Host: AnyObject & Sendable>: Sendable {
+/// than that, when the next one is added.
+struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Key: Hashable {
     let session: ObjectIdentifier
     let variant: Variant
   }
 
   private struct Entry {
-    weak var source: URLSession?
-    let host: Host
+    weak var source: AnyObject?
+    let value: Value
   }
 
   private let entries = Locked<[Key: Entry]>([:])
 
-  /// Returns the host of a session, which is created on first use.
-  func host(for source: URLSession, _ variant: Variant, make: () -> Host) -> Host {
+  /// Returns the value of a session, which is created on first use.
+  func value(for source: AnyObject, _ variant: Variant, make: () -> Value) -> Value {
     let key = Key(session: ObjectIdentifier(source), variant: variant)
     let known = entries.withLock { entries in
-      entries[key].flatMap { $0.source === source ? $0.host : nil }
+      entries[key].flatMap { $0.source === source ? $0.value : nil }
     }
     if let known { return known }
     let made = make()
-    let (host, dropped) = entries.withLock { entries in
-      if let entry = entries[key], entry.source === source { return (entry.host, [Entry]()) }
+    let (value, released) = entries.withLock { entries -> (Value, ([AnyObject], [Value])) in
+      if let entry = entries[key], entry.source === source { return (entry.value, ([], [])) }
+      let sources = entries.values.compactMap(\.source)
       let dropped = entries.filter { $0.value.source == nil }
       for key in dropped.keys { entries[key] = nil }
-      let replaced = entries.updateValue(Entry(source: source, host: made), forKey: key)
-      return (made, Array(dropped.values) + (replaced.map { [$0] } ?? []))
+      let replaced = entries.updateValue(Entry(source: source, value: made), forKey: key)
+      return (made, (sources, dropped.values.map(\.value) + (replaced.map { [$0.value] } ?? [])))
     }
-    // Released outside the lock: deinitialising a host calls into Foundation.
-    withExtendedLifetime(dropped) {}
-    return host
+    // Not released under the lock: deinitialising a host calls into Foundation, and that of a session, to which this may
+    // be the last reference, may be foreign code.
+    withExtendedLifetime(released) {}
+    return value
   }
 
-  /// Removes the hosts of a session if the session is gone. Called when a reference to it has been released.
+  /// Removes the values of a session if the session is gone. Called when a reference to it has been released.
   func sessionMayBeGone(_ session: ObjectIdentifier) {
     let dropped = entries.withLock { entries in
       let gone = entries.filter { $0.key.session == session && $0.value.source == nil }
       for key in gone.keys { entries[key] = nil }
-      return Array(gone.values)
+      return gone.values.map(\.value)
     }
     withExtendedLifetime(dropped) {}
   }

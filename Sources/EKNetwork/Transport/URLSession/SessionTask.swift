@@ -141,13 +141,7 @@ struct TaskTimeouts {
   /// The next time to check; `nil` if there is nothing to check. An instant in the past means that the time is up.
   ///
   /// Activity only moves this instant, not the timer: a timer that fires early is scheduled again for the new instant.
-  var expiry: ContinuousInstant? {
-    switch (idle, deadline) {
-    case (let idle?, let deadline?): min(lastActivity + idle, deadline)
-    case (let idle?, nil): lastActivity + idle
-    case (nil, let deadline): deadline
-    }
-  }
+  var expiry: ContinuousInstant? { [idle.map { lastActivity + $0 }, deadline].compactMap { $0 }.min() }
 }
 
 /// The part of a task that a ``TaskGate`` uses.

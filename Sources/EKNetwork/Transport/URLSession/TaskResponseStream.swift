@@ -249,14 +249,6 @@ final class TaskResponseStream: Sendable {
   }
 }
 
-extension Optional {
-  /// Returns the value and sets this optional to `nil`.
-  fileprivate mutating func take() -> Wrapped? {
-    defer { self = nil }
-    return self
-  }
-}
-
 #if canImport(Darwin)
   /// The writing end of a stream that CFNetwork can schedule: it requires more of an `InputStream` than a subclass can
   /// implement. Its callbacks arrive on a queue, so neither a run loop nor a waiting thread is needed.

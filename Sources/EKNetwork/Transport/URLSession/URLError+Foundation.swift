@@ -6,11 +6,12 @@ import Foundation
 
 extension URLError {
   /// Creates an error of the transport's own, with the URL that it concerns.
-  init(_ code: Code, url: URL?, description: String? = nil) {
+  init(_ code: Code, url: URL?, description: String? = nil, cause: (any Error)? = nil) {
     var userInfo: [String: Any] = [:]
     // Errors are shown and logged.
     if let url { userInfo[NSURLErrorFailingURLErrorKey] = url.withoutCredentials }
     if let description { userInfo[NSLocalizedDescriptionKey] = description }
+    if let cause { userInfo[NSUnderlyingErrorKey] = cause }
     self.init(code, userInfo: userInfo)
   }
 

@@ -1,11 +1,8 @@
-import Dispatch
 import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
-#endif
-
-#if canImport(Darwin)
+#elseif canImport(Darwin)
   import CSession
 #endif
 
@@ -117,10 +114,7 @@ extension URLRequest {
       throw URLError(.badURL, url: url, description: "The method is not a token.")
     }
     for (name, value) in allHTTPHeaderFields ?? [:] {
-      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
-      guard HeaderSyntax.trimmedValue(value) != nil else {
-        throw InvalidHeaderError(field: name, reason: .invalidValue)
-      }
+      _ = try InvalidHeaderError.checked(value, of: name)
       // The session, too, sets it for the body. Another coding would let the server see the end of the request elsewhere.
       if name.isFieldName("transfer-encoding"), value.lowercased() != "chunked" {
         throw InvalidHeaderError(field: name, reason: .managedByLibrary)

@@ -8,7 +8,6 @@ import Foundation
 final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   private struct State {
     var blocks: [UploadBlock] = []
-    var first = 0
     var spare: UploadBlock?
     /// The pass over the body that the blocks belong to: blocks that were read before a rewind are discarded.
     var pass = 0
@@ -20,7 +19,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
     var hasHandedOn = false
     var onReady: (@Sendable () -> Void)?
 
-    var isFull: Bool { blocks.count - first >= ReadAheadUpload.blocksAhead }
+    var isFull: Bool { blocks.count >= ReadAheadUpload.blocksAhead }
     var canRead: Bool { readingPass == nil && !isAtEnd && error == nil && !isClosed && !isFull }
   }
 
@@ -65,7 +64,6 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
       guard isReplayable else { return !state.hasHandedOn }
       guard state.hasHandedOn else { return true }
       state.blocks = []
-      state.first = 0
       state.pass += 1
       state.isAtEnd = false
       state.error = nil
@@ -80,7 +78,6 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
         state.isClosed = true
         state.onReady = nil
         state.blocks = []
-        state.first = 0
         state.spare = nil
       }
       return !state.isClosed
@@ -89,22 +86,17 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   }
 
   private static func take(from state: inout State, into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
-    guard state.first < state.blocks.count else {
+    guard let block = state.blocks.first else {
       if let error = state.error { return .failed(error) }
       if state.isAtEnd { return .end }
       state.wantsNotice = true
       return .pending
     }
     state.hasHandedOn = true
-    let block = state.blocks[state.first]
     let count = block.take(into: buffer)
     if block.isEmpty {
-      state.first += 1
+      state.blocks.removeFirst()
       state.spare = block
-      if state.first == state.blocks.count {
-        state.blocks.removeAll(keepingCapacity: true)
-        state.first = 0
-      }
     }
     return .bytes(count)
   }
@@ -112,10 +104,7 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   // MARK: - On the queue
 
   private func readBlock(_ pass: Int) {
-    let (spare, isClosed) = state.withLock { state in
-      defer { state.spare = nil }
-      return (state.spare, state.isClosed)
-    }
+    let (spare, isClosed) = state.withLock { ($0.spare.take(), $0.isClosed) }
     guard !isClosed else { return }
     if readerPass != pass {
       reader.rewind()

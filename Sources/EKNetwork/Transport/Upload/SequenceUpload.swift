@@ -161,12 +161,7 @@ enum RequestTrailers {
   static func lines(of fields: HeaderFieldList) throws(InvalidHeaderError) -> [UInt8] {
     var checked: [(name: String, value: String)] = []
     for field in fields {
-      guard HeaderSyntax.isToken(field.name) else {
-        throw InvalidHeaderError(field: field.name, reason: .invalidName)
-      }
-      guard let value = HeaderSyntax.trimmedValue(field.value) else {
-        throw InvalidHeaderError(field: field.name, reason: .invalidValue)
-      }
+      let value = try InvalidHeaderError.checked(field.value, of: field.name)
       let name = field.name.lowercased()
       guard !forbidden.contains(name), !name.hasPrefix("if-") else {
         throw InvalidHeaderError(field: field.name, reason: .managedByLibrary)

@@ -125,10 +125,7 @@ struct HandshakeRequest: Sendable {
     var fields = request.allHTTPHeaderFields ?? [:]
     if fields.field("Authorization") == nil { fields["Authorization"] = Self.basicCredentials(of: url) }
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-      guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
-      guard let value = HeaderSyntax.trimmedValue(value) else {
-        throw InvalidHeaderError(field: name, reason: .invalidValue)
-      }
+      let value = try InvalidHeaderError.checked(value, of: name)
       guard !Self.managed.contains(name.lowercased()) else {
         throw InvalidHeaderError(field: name, reason: .managedByLibrary)
       }

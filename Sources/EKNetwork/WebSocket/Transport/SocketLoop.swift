@@ -66,7 +66,7 @@
     }
 
     private func run() {
-      ekn_block_broken_pipe_signal()
+      _ = ekn_hold_broken_pipe_signal()
       var operations: [Operation] = []
       var ready = [ekn_ready](repeating: ekn_ready(), count: Self.eventCapacity)
       var count = 0

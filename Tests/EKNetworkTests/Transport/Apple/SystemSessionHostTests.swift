@@ -185,21 +185,21 @@ struct SessionRegistryTests {
   func hosts() async throws {
     let registry = SessionRegistry<Int, Host>()
     let session = URLSession(configuration: .ephemeral)
-    let first = registry.host(for: session, 1) { Host() }
-    #expect(registry.host(for: session, 1) { Host() } === first)
-    #expect(registry.host(for: session, 2) { Host() } !== first)
+    let first = registry.value(for: session, 1) { Host() }
+    #expect(registry.value(for: session, 1) { Host() } === first)
+    #expect(registry.value(for: session, 2) { Host() } !== first)
     weak var gone: Host?
     do {
       let short = URLSession(configuration: .ephemeral)
-      gone = registry.host(for: short, 1) { Host() }
+      gone = registry.value(for: short, 1) { Host() }
       #expect(gone != nil)
       short.invalidateAndCancel()
     }
     // Foundation releases an invalidated session on a queue of its own.
     while gone != nil {
       await Task.yield()
-      _ = registry.host(for: URLSession(configuration: .ephemeral), 1) { Host() }
+      _ = registry.value(for: URLSession(configuration: .ephemeral), 1) { Host() }
     }
-    #expect(registry.host(for: session, 1) { Host() } === first)
+    #expect(registry.value(for: session, 1) { Host() } === first)
   }
 }

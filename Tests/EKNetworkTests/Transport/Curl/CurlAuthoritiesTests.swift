@@ -65,7 +65,7 @@
       let capabilities = try #require(CurlLibrary.capabilities)
       let easy = try #require(ekn_easy_init())
       defer { ekn_easy_cleanup(easy) }
-      let builtIn = ekn_easy_info_string(easy, Int32(EKN_INFO_CAINFO))
+      let builtIn = ekn_easy_info_pointer(easy, Int32(EKN_INFO_CAINFO))
       #expect((builtIn != nil) == (capabilities.version >= CurlVersion(7, 84)))
       #expect(capabilities.authorities == CurlAuthorities(easy: easy, version: capabilities.version))
     }

@@ -269,8 +269,8 @@ extension CachingTransport {
 /// A body that is stored in the cache while it is read, if it is read to its end.
 ///
 /// Unchecked: mutable state is accessed by `next()` only, which has one caller at a time.
-final class StoringBody: TransportBody, @unchecked Sendable {
-  private let body: any TransportBody
+final class StoringBody: WrappingBody, @unchecked Sendable {
+  let body: any TransportBody
   private let finish: @Sendable (BodyGatherer.Content?) -> Void
   private var gatherer: BodyGatherer?
 
@@ -285,8 +285,6 @@ final class StoringBody: TransportBody, @unchecked Sendable {
 
   /// Whether the rest of the body can be stored. If not, it need not be read unless there is another reader.
   var isStoring: Bool { gatherer != nil }
-
-  var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
@@ -307,8 +305,4 @@ final class StoringBody: TransportBody, @unchecked Sendable {
       throw error
     }
   }
-
-  func cancel() { body.cancel() }
-
-  func stopReceiving() { body.stopReceiving() }
 }

@@ -86,30 +86,27 @@ struct FlightKey: Hashable, Sendable {
 }
 
 /// A body whose beginning has already been read.
-final class PrefixedBody: TransportBody {
+final class PrefixedBody: WrappingBody {
   private let prefix: Locked<[Data]>
-  private let rest: any TransportBody
+  /// The rest.
+  let body: any TransportBody
   private let hasRest: Bool
 
   /// - Parameter hasRest: Whether the body continues after the prefix.
   init(_ prefix: [Data], _ rest: any TransportBody, hasRest: Bool) {
     self.prefix = Locked(prefix.reversed())
-    self.rest = rest
+    body = rest
     self.hasRest = hasRest
   }
-
-  var end: ResponseEnd? { rest.end }
 
   func next() async throws -> Data? {
     try Task.checkCancellation()
     if let chunk = prefix.withLock({ $0.popLast() }) { return chunk }
-    return hasRest ? try await rest.next() : nil
+    return hasRest ? try await body.next() : nil
   }
 
-  func cancel() {
+  func cancel(because error: any Error) {
     prefix.withLock { $0 = [] }
-    rest.cancel()
+    body.cancel(because: error)
   }
-
-  func stopReceiving() { rest.stopReceiving() }
 }
