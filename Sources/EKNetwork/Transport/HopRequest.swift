@@ -236,23 +236,24 @@ struct HopRequest: Sendable {
     return hop
   }
 
-  /// All header fields that are sent, including the cookies that the system adds.
+  /// All header fields that are sent, including the cookies that the system adds, for comparisons with those of other requests:
+  /// the credentials of Digest differ for each request, and what counts is whose they are.
   var sentFields: [String: String] {
     var fields = urlRequest.allHTTPHeaderFields ?? [:]
     // There is none in the request itself, to which the system would not add another.
     if let systemCookie { fields["Cookie"] = systemCookie }
+    guard let password else { return fields }
+    for (name, value) in fields where name.isFieldName("authorization") && value == password.authorization {
+      fields[name] = password.credential.basicAuthorization
+    }
     return fields
   }
 
-  /// The same fields, for what tells users apart: the credentials of Digest differ for each request, and what counts is whose
-  /// they are.
+  /// The same fields, for what tells users apart: a password counts also if it is only sent when the server asks.
   var identifyingFields: [(name: String, value: String)] {
-    var fields = sentFields.map { (name: $0.key, value: $0.value) }
-    guard let password else { return fields }
-    if let authorization = password.authorization {
-      fields.removeAll { $0.name.isFieldName("authorization") && $0.value == authorization }
-    }
-    return fields + [("Authorization", password.credential.basicAuthorization)]
+    let fields = sentFields.map { (name: $0.key, value: $0.value) }
+    guard let own = password?.credential.basicAuthorization else { return fields }
+    return fields.filter { !$0.name.isFieldName("authorization") || $0.value != own } + [("Authorization", own)]
   }
 
   /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the

@@ -203,6 +203,44 @@ import Testing
     await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask(credential: nil)) }
   }
 
+  /// The credentials of Digest differ for each request: what counts is whose they are.
+  @Test(arguments: [true, false]) func requestsOfOneUserAreShared(_ hasCache: Bool) async throws {
+    asksForDigest("/first")
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .status(200, headers: ["Cache-Control": "max-age=60"])
+    }
+    let manager = Wire.automatic.manager(server)
+    let cache = HTTPCache()
+    if hasCache { manager.httpCache = cache } else { manager.sharesIdenticalRequests = true }
+    let users = ["u", "v"].map { PasswordCredential(user: $0, password: "p") }
+    for user in users { _ = try await manager.send(Ask(path: "/first", credential: user)) }
+    let tasks = (0..<10).map { number in
+      Task { try await manager.send(Ask(credential: users[number % 2])).statusCode }
+    }
+    func waiting() -> Int {
+      hasCache ? cache.flights.waiting : manager.sharedExchanges.waiterCount(CollectedResponse.self)
+    }
+    while waiting() < 10 { await Task.yield() }
+    gate.open()
+    for task in tasks { #expect(try await task.value == 200) }
+    #expect(server.requests(path: "/item").count == 2)
+  }
+
+  @Test func storedResponseThatDependsOnThePasswordIsUsed() async throws {
+    server.route("/item") { request in
+      guard request.headers["Authorization"] != nil else { return Self.challenge }
+      return .status(200, headers: ["Cache-Control": "max-age=600", "Vary": "Authorization"])
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = HTTPCache()
+    for user in ["u", "u", "v", "v"] {
+      _ = try await manager.send(Ask(credential: PasswordCredential(user: user, password: "p")))
+    }
+    #expect(schemes == [nil, "Digest", nil, "Digest"])
+  }
+
   @Test func hundredAtOnceHaveCountsOfTheirOwn() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)
