@@ -28,6 +28,7 @@ struct HopRequest: Sendable {
     let authorization: String?
     /// How often the request was sent again for a challenge.
     let retryCount: Int
+    private let clientNonce: String
 
     init(
       _ credential: PasswordCredential, _ scheme: PasswordAuthenticator.Scheme?, for request: URLRequest,
@@ -36,6 +37,7 @@ struct HopRequest: Sendable {
       self.credential = credential
       self.scheme = scheme
       self.retryCount = retryCount
+      self.clientNonce = clientNonce
       authorization = scheme.map { scheme in
         var target: [UInt8] = []
         var text = request.url?.absoluteString ?? ""
@@ -44,6 +46,11 @@ struct HopRequest: Sendable {
           as: credential, method: request.httpMethod ?? "GET", target: String(decoding: target, as: UTF8.self),
           clientNonce: clientNonce)
       }
+    }
+
+    /// Returns the same for a request that is sent instead: Digest is about its method and its target (RFC 7616 §3.4.3).
+    func moved(to request: URLRequest) -> Password {
+      Password(credential, scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
     }
   }
 
@@ -218,7 +225,14 @@ struct HopRequest: Sendable {
 
   /// Returns this hop with `request` as the one that is sent, over `session`.
   func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
-    var hop = self
+    var (hop, request) = (self, request)
+    if let password, let authorization = password.authorization,
+      request.value(forHTTPHeaderField: "Authorization") == authorization
+    {
+      let moved = password.moved(to: request)
+      hop.password = moved
+      request.setValue(moved.authorization, forHTTPHeaderField: "Authorization")
+    }
     hop.urlRequest = request
     hop.session = session
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)

@@ -29,8 +29,21 @@ import Testing
     }
   }
 
-  private static var challenge: LoopbackServer.Response {
-    .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""])
+  private static let digest = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""
+
+  private static var challenge: LoopbackServer.Response { .status(401, headers: ["WWW-Authenticate": digest]) }
+
+  /// Whether a request proves the password, as it was received.
+  private static func isProven(_ request: LoopbackServer.Request) -> Bool {
+    guard let field = request.headers["Authorization"],
+      let parameters = AuthenticationChallenge.all(in: field).first?.parameters, let clientNonce = parameters["cnonce"],
+      let count = parameters["nc"].flatMap({ UInt32($0, radix: 16) }),
+      let challenge = DigestChallenge.best(of: AuthenticationChallenge.all(in: digest))
+    else { return false }
+    return field
+      == challenge.authorization(
+        as: PasswordCredential(user: "u", password: "p"), method: request.method, target: request.target, count: count,
+        clientNonce: clientNonce)
   }
 
   /// The schemes of the answers that the server has received.
@@ -115,6 +128,22 @@ import Testing
     await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
     #expect(other.requests.map { $0.headers["Authorization"] } == [nil])
     #expect(server.requestCount == 0)
+  }
+
+  @Test(arguments: Wire.allCases) func requestThatMiddlewareSendsIsProven(_ wire: Wire) async throws {
+    server.route("/item") { Self.isProven($0) ? .status(200) : Self.challenge }
+    let manager = wire.manager(server)
+    let url = try #require(URL(string: server.url("/item").absoluteString + "?signature=1"))
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.url = url
+        request.httpMethod = "DELETE"
+        return try await next(request)
+      }
+    ]
+    for _ in 0..<2 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    #expect(schemes == [nil, "Digest", "Digest"])
   }
 
   @Test func ownAuthorizationComesFirst() async throws {
