@@ -157,9 +157,10 @@ struct HopRequest: Sendable {
   }
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
-  /// there are none, or its body cannot be sent again. A success is recorded as that of the password.
+  /// there are none, or its body cannot be sent again. Another status is recorded as the success of the password, except that of
+  /// a proxy (407), and of servers that fail: they may have failed before they looked at it.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard let password, let session, let status = head.statusCode, status == 401 || (200..<400).contains(status),
+    guard let password, let session, let status = head.statusCode, (200..<500).contains(status), status != 407,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
     guard status == 401 else {

@@ -146,6 +146,16 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest"])
   }
 
+  /// A server that fails may not have looked at it.
+  @Test(arguments: [(403, true), (404, true), (412, true), (503, false)])
+  func passwordIsRememberedAfterAnyStatusThatProvesIt(_ status: Int, _ isProof: Bool) async throws {
+    server.route("/item") { $0.headers["Authorization"] == nil ? Self.challenge : .status(status) }
+    let manager = Wire.automatic.manager(server)
+    for _ in 0..<2 { #expect(try await manager.response(to: Ask()).statusCode == status) }
+    let second: [String?] = isProof ? ["Digest"] : [nil, "Digest"]
+    #expect(schemes == [nil, "Digest"] + second)
+  }
+
   @Test func ownAuthorizationComesFirst() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)
