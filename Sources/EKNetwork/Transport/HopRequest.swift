@@ -164,8 +164,9 @@ struct HopRequest: Sendable {
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
     guard status == 401 else {
-      if case .digest(let use)? = password.scheme, !use.isAccepted {
-        session.authenticator.withLock { $0.accepted(use, for: key) }
+      let next = head.nextNonce
+      if case .digest(let use)? = password.scheme, !use.isAccepted || next != nil {
+        session.authenticator.withLock { $0.accepted(use, nextNonce: next, for: key) }
       }
       return nil
     }

@@ -58,7 +58,9 @@ struct DigestChallenge: Equatable, Sendable {
   private static let maximumSize = 8192
 
   let realm: String
-  let nonce: String
+  private(set) var nonce: String
+  /// The nonce with which the server asked.
+  private let firstNonce: String
   let algorithm: Algorithm
   /// The name of the algorithm as the server wrote it; `nil` if it named none.
   private let algorithmName: String?
@@ -95,6 +97,7 @@ struct DigestChallenge: Equatable, Sendable {
     isStale = parameters["stale"]?.lowercased() == "true"
     self.realm = realm
     self.nonce = nonce
+    firstNonce = nonce
     // It is remembered, and sent with every request.
     guard realm.utf8.count + nonce.utf8.count + (opaque?.utf8.count ?? 0) <= Self.maximumSize else { return nil }
   }
@@ -105,6 +108,14 @@ struct DigestChallenge: Equatable, Sendable {
       guard let best, best.algorithm.rawValue >= next.algorithm.rawValue else { return next }
       return best
     }
+  }
+
+  /// Returns the same challenge with the nonce that the server expects next (§3.5); `nil` if it is the same, or too long.
+  func followed(by nonce: String) -> DigestChallenge? {
+    guard nonce != self.nonce, nonce.utf8.count <= Self.maximumSize else { return nil }
+    var next = self
+    next.nonce = nonce
+    return next
   }
 
   /// Returns the value of `Authorization` (§3.4).
@@ -118,7 +129,8 @@ struct DigestChallenge: Equatable, Sendable {
   ) -> String {
     let hash = algorithm.hash
     var key = hash("\(credential.user):\(realm):\(credential.password)")
-    if isSession { key = hash("\(key):\(nonce):\(clientNonce)") }
+    // §3.4.2: made once, with the nonces of the first request.
+    if isSession { key = hash("\(key):\(firstNonce):\(clientNonce)") }
     let digits = String(count, radix: 16)
     let number = String(repeating: "0", count: 8 - digits.count) + digits
     let use = hasQuality ? "\(nonce):\(number):\(clientNonce):auth" : nonce
@@ -144,5 +156,15 @@ struct DigestChallenge: Equatable, Sendable {
 
   private static func quoted(_ text: String) -> String {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+}
+
+extension ResponseHead {
+  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none, or if the response comes from a cache
+  /// (RFC 9111 §5.1): then it was meant for an earlier request.
+  var nextNonce: String? {
+    guard let field = value("authentication-info"), !isStored, value("age") == nil else { return nil }
+    let info = AuthenticationChallenge.all(in: "Digest \(field)").first
+    return info?.isAmbiguous == false ? info?.parameters["nextnonce"] : nil
   }
 }

@@ -156,6 +156,28 @@ import Testing
     #expect(schemes == [nil, "Digest"] + second)
   }
 
+  /// RFC 7616 §3.5: a server whose nonces are used once names the next one.
+  @Test(arguments: Wire.allCases) func nextNonceIsUsed(_ wire: Wire) async throws {
+    let number = Locked(0)
+    server.route("/item") { request in
+      let field = request.headers["Authorization"] ?? ""
+      let nonce = AuthenticationChallenge.all(in: field).first?.parameters["nonce"]
+      let (isKnown, next) = number.withLock { number in
+        let isKnown = nonce == "\(number)"
+        number += 1
+        return (isKnown, number)
+      }
+      guard isKnown else {
+        let digest = "Digest realm=\"r\", qop=\"auth\", nonce=\"\(next)\""
+        return .status(401, headers: ["WWW-Authenticate": digest])
+      }
+      return .status(200, headers: ["Authentication-Info": "qop=auth, nextnonce=\"\(next)\""])
+    }
+    let manager = wire.manager(server)
+    for _ in 0..<3 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    #expect(schemes == [nil, "Digest", "Digest", "Digest"])
+  }
+
   @Test func ownAuthorizationComesFirst() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)
