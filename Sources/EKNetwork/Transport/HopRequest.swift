@@ -170,7 +170,7 @@ struct HopRequest: Sendable {
       }
       return nil
     }
-    guard own.bodyIsReplayable, let field = head.value("www-authenticate") else { return nil }
+    guard own.bodyIsReplayable, let field = head.carried("www-authenticate") else { return nil }
     let challenges = AuthenticationChallenge.all(in: field)
     let clientNonce = Self.clientNonce()
     let scheme = session.authenticator.withLock {

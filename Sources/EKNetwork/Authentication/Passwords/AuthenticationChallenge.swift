@@ -48,9 +48,10 @@ struct DigestChallenge: Equatable, Sendable {
     case sha256
 
     func hash(_ text: String) -> String {
-      switch self {
-      case .md5: MD5.hexadecimal(Array(text.utf8))
-      case .sha256: SHA256.hexadecimal(Array(text.utf8))
+      let bytes = ObsoleteText.bytes(text) ?? Array(text.utf8)
+      return switch self {
+      case .md5: MD5.hexadecimal(bytes)
+      case .sha256: SHA256.hexadecimal(bytes)
       }
     }
   }
@@ -70,6 +71,9 @@ struct DigestChallenge: Equatable, Sendable {
   /// Whether the server knows the protection `auth`, and counts the uses of its nonce; if not, it follows RFC 2069.
   private let hasQuality: Bool
   private let hashesUser: Bool
+  /// Whether the realm is not UTF-8, and the server does not say that the user and the password are (§4): they have the
+  /// encoding of the realm then.
+  private let isLatin1: Bool
   /// Whether only the nonce was too old (§3.3).
   let isStale: Bool
 
@@ -95,6 +99,7 @@ struct DigestChallenge: Equatable, Sendable {
     opaque = parameters["opaque"]
     hashesUser = parameters["userhash"]?.lowercased() == "true"
     isStale = parameters["stale"]?.lowercased() == "true"
+    isLatin1 = ObsoleteText.isCarried(in: realm) && parameters["charset"]?.lowercased() != "utf-8"
     self.realm = realm
     self.nonce = nonce
     firstNonce = nonce
@@ -128,7 +133,7 @@ struct DigestChallenge: Equatable, Sendable {
     as credential: PasswordCredential, method: String, target: String, count: UInt32, clientNonce: String
   ) -> String {
     let hash = algorithm.hash
-    var key = hash("\(credential.user):\(realm):\(credential.password)")
+    var key = hash("\(encoded(credential.user)):\(realm):\(encoded(credential.password))")
     // §3.4.2: made once, with the nonces of the first request.
     if isSession { key = hash("\(key):\(firstNonce):\(clientNonce)") }
     let digits = String(count, radix: 16)
@@ -136,7 +141,7 @@ struct DigestChallenge: Equatable, Sendable {
     let use = hasQuality ? "\(nonce):\(number):\(clientNonce):auth" : nonce
     let response = hash("\(key):\(use):\(hash("\(method):\(target)"))")
 
-    var parts = [user(credential.user), "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))"]
+    var parts = [user(encoded(credential.user)), "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))"]
     parts += ["uri=\(Self.quoted(target))", "response=\"\(response)\""]
     if let algorithmName { parts.append("algorithm=\(algorithmName)") }
     if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
@@ -148,10 +153,19 @@ struct DigestChallenge: Equatable, Sendable {
   /// §3.4.4: the hash of the user, if the server asks for it, and an encoded one for what is not ASCII.
   private func user(_ user: String) -> String {
     if hashesUser { return "username=\"\(algorithm.hash("\(user):\(realm)"))\"" }
-    if user.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return "username=\(Self.quoted(user))" }
+    let bytes = ObsoleteText.bytes(user) ?? Array(user.utf8)
+    if bytes.allSatisfy({ (0x20..<0x7F).contains($0) || isLatin1 && $0 >= 0x80 }) {
+      return "username=\(Self.quoted(user))"
+    }
     var encoded: [UInt8] = []
     PercentEncoding.append(user, to: &encoded, allowed: PercentEncoding.unreserved)
     return "username*=UTF-8''" + String(decoding: encoded, as: UTF8.self)
+  }
+
+  private func encoded(_ text: String) -> String {
+    guard isLatin1 else { return text }
+    let scalars = text.precomposedStringWithCanonicalMapping.unicodeScalars
+    return scalars.allSatisfy { $0.value <= 0xFF } ? ObsoleteText.carried(scalars) : text
   }
 
   private static func quoted(_ text: String) -> String {

@@ -178,6 +178,18 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest", "Digest"])
   }
 
+  @Test(.enabled(if: Platform.isLinux)) func realmThatIsNotUTF8IsSentBackAsItCame() async throws {
+    let realm = Data("realm=\"B".utf8) + Data([0xFC]) + Data("cher\"".utf8)
+    server.route("/item") { request in
+      guard request.headers["Authorization"] == nil else {
+        return .status(request.head.range(of: realm) == nil ? 400 : 200)
+      }
+      let head = "HTTP/1.1 401 X\r\nContent-Length: 0\r\nWWW-Authenticate: Digest nonce=n, qop=auth, "
+      return .raw([.send(Data(head.utf8) + realm + Data("\r\n\r\n".utf8))])
+    }
+    #expect(try await Wire.automatic.manager(server).send(Ask()).statusCode == 200)
+  }
+
   @Test func ownAuthorizationComesFirst() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)
