@@ -118,7 +118,7 @@ struct HopRequest: Sendable {
       guard let value = HeaderSyntax.trimmedValue(value) else {
         throw InvalidHeaderError(field: name, reason: .invalidValue)
       }
-      guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.contains(name)) else {
+      guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.stays(name)) else {
         continue
       }
       sent.setValue(value, forHTTPHeaderField: name)

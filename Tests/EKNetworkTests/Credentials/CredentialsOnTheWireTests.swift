@@ -9,10 +9,10 @@ import Testing
 
 /// Every kind of credential over every kind of redirect, on every path and both transports: what arrives at the end.
 @Suite struct CredentialsOnTheWireTests {
-  /// A credential: how it is given, and as which field it is sent.
+  /// A credential, or a trace: how it is given, and as which field it is sent.
   enum Kind: CaseIterable {
-    case ownAuthorization, ownCookie, ownProxyAuthorization, ownSecret, ownPlain, token, userOfURL
-    case sessionAuthorization, sessionCookie, sessionSecret, sessionPlain, storedCookie
+    case ownAuthorization, ownCookie, ownProxyAuthorization, ownSecret, ownTrace, ownPlain, token, userOfURL
+    case sessionAuthorization, sessionCookie, sessionSecret, sessionTrace, sessionPlain, storedCookie
 
     var field: String {
       switch self {
@@ -20,6 +20,7 @@ import Testing
       case .ownCookie, .sessionCookie, .storedCookie: "Cookie"
       case .ownProxyAuthorization: "Proxy-Authorization"
       case .ownSecret, .sessionSecret: "X-Api-Key"
+      case .ownTrace, .sessionTrace: "tracestate"
       case .ownPlain, .sessionPlain: "X-Plain"
       }
     }
@@ -36,14 +37,14 @@ import Testing
 
     var own: [String: String] {
       switch self {
-      case .ownAuthorization, .ownCookie, .ownProxyAuthorization, .ownSecret, .ownPlain: [field: value]
+      case .ownAuthorization, .ownCookie, .ownProxyAuthorization, .ownSecret, .ownTrace, .ownPlain: [field: value]
       default: [:]
       }
     }
 
     func configure(_ configuration: URLSessionConfiguration) {
       switch self {
-      case .sessionAuthorization, .sessionCookie, .sessionSecret, .sessionPlain:
+      case .sessionAuthorization, .sessionCookie, .sessionSecret, .sessionTrace, .sessionPlain:
         configuration.httpAdditionalHeaders = [field: value]
       case .storedCookie:
         let cookie = HTTPCookie(properties: [.name: "sid", .value: "secret", .domain: "127.0.0.1", .path: "/"])

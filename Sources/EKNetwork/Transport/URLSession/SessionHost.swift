@@ -267,13 +267,13 @@ final class SystemSessionHost: Sendable {
     isBackground = session.isBackground
     settings = SessionSettings(
       configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls), session: session)
-    guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
+    guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.stays($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {
       self.makeForeign = nil
       return
     }
-    stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.contains("\($0.key)") }
+    stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.stays("\($0.key)") }
     self.makeForeign = { makeForeign(stripped) }
   }
 
