@@ -171,6 +171,44 @@ import Testing
     #expect(sent.header("X-App") == "1")
   }
 
+  private func manager(_ decide: @escaping @Sendable (URLRequest) -> URLRequest?) -> NetworkManager {
+    let session = URLSession(configuration: .ephemeral, delegate: RedirectDelegate(decide), delegateQueue: nil)
+    return NetworkManager(baseURL: home.baseURL, session: session)
+  }
+
+  /// As with `URLSession`, also if they are those of the request, which it was not shown for that target.
+  @Test(arguments: ["Bearer secret", "Bearer other"])
+  func delegateSendsCredentialsThatItSets(_ credentials: String) async throws {
+    serve(.otherPort)
+    let manager = manager { proposal in
+      var request = proposal
+      request.setValue(credentials, forHTTPHeaderField: "Authorization")
+      return request
+    }
+    _ = try await manager.send(ItemProbe()) { "secret" }
+    #expect(other.requests.map { $0.header("Authorization") } == [credentials])
+  }
+
+  @Test func delegateDoesNotSendCredentialsOfMiddlewareElsewhere() async throws {
+    serve(.sameOrigin)
+    let target = other.url("/end")
+    let manager = manager { proposal in
+      var request = proposal
+      request.url = target
+      return request
+    }
+    manager.attemptMiddleware = [
+      Intercept { request, context, next in
+        var request = request
+        if !context.hasLeftOrigin { request.setValue("Bearer other", forHTTPHeaderField: "Authorization") }
+        return try await next(request)
+      }
+    ]
+    _ = try await manager.send(ItemProbe()) { "secret" }
+    #expect(home.requests.map { $0.header("Authorization") } == ["Bearer other"])
+    #expect(other.requests.map { $0.header("Authorization") } == [nil])
+  }
+
   @Test func aHandshakeFollowsNoRedirect() async throws {
     let target = other.url("/end").absoluteString
     home.route("/item") { _ in .redirect(to: target, status: 307) }
