@@ -124,10 +124,16 @@ enum SessionAuthenticators {
   static func authenticator(of session: AnyObject) -> Locked<PasswordAuthenticator> {
     authenticators.value(of: session) { Locked(PasswordAuthenticator()) }
   }
+
+  /// Forgets the passwords of released sessions. Called when a transport has released its session.
+  static func sessionMayBeGone() { authenticators.removeReleased() }
+
+  /// For tests: whether anything may be known of a session, which may have been released.
+  static func mayKnow(_ session: ObjectIdentifier) -> Bool { authenticators.contains(session) }
 }
 
 /// A value for each session, which cannot store one itself. The values of released sessions are removed when a new one
-/// is added.
+/// is added, if not before.
 private struct SessionTable<Value: Sendable>: Sendable {
   private struct Entry {
     weak var session: AnyObject?
@@ -138,16 +144,28 @@ private struct SessionTable<Value: Sendable>: Sendable {
 
   func value(of session: AnyObject, _ make: () -> Value) -> Value {
     let key = ObjectIdentifier(session)
-    let (value, sessions) = entries.withLock { entries -> (Value, [AnyObject]) in
-      if let entry = entries[key], entry.session === session { return (entry.value, []) }
-      let sessions = entries.values.compactMap(\.session)
-      entries = entries.filter { $0.value.session != nil }
+    let known = entries.withLock { entries in
+      entries[key].flatMap { $0.session === session ? $0.value : nil }
+    }
+    if let known { return known }
+    removeReleased()
+    return entries.withLock { entries in
+      if let entry = entries[key], entry.session === session { return entry.value }
       let value = make()
       entries[key] = Entry(session: session, value: value)
-      return (value, sessions)
+      return value
     }
+  }
+
+  func contains(_ session: ObjectIdentifier) -> Bool { entries.withLock { $0[session] != nil } }
+
+  func removeReleased() {
     // The last reference to a session, whose `deinit` may be foreign code, is not released under the lock.
+    let sessions = entries.withLock { entries in
+      let sessions = entries.values.compactMap(\.session)
+      entries = entries.filter { $0.value.session != nil }
+      return sessions
+    }
     withExtendedLifetime(sessions) {}
-    return value
   }
 }

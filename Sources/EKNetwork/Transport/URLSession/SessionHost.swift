@@ -174,6 +174,7 @@ final class SessionLease: @unchecked Sendable {
   deinit {
     held = nil
     SessionHost.sessionMayBeGone(key)
+    SessionAuthenticators.sessionMayBeGone()
   }
 }
 

@@ -234,6 +234,23 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest", "Digest"])
   }
 
+  @Test(.enabled(if: Platform.isLinux), arguments: [TransportChoice.automatic, .urlSession])
+  func nothingIsKnownOfAReleasedSession(_ choice: TransportChoice) async throws {
+    asksForDigest()
+    func make(_ manager: inout NetworkManager?) -> ObjectIdentifier {
+      let session = URLSession(configuration: .ephemeral)
+      manager = NetworkManager(baseURL: server.baseURL, session: session, transport: choice)
+      return ObjectIdentifier(session)
+    }
+    var manager: NetworkManager?
+    let session = make(&manager)
+    _ = try await manager?.send(Ask())
+    #expect(SessionAuthenticators.mayKnow(session))
+    manager = nil
+    // The last tasks of the session may still be ending.
+    while SessionAuthenticators.mayKnow(session) { await Task.yield() }
+  }
+
   @Test func customSessionHasOneKnowledge() throws {
     final class Session: URLSessionProtocol, URLSessionStreamingProtocol {
       func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.cancelled) }
