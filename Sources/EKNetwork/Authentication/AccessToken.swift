@@ -35,7 +35,8 @@ final class AsyncToken: Sendable {
 
   /// What the closure has returned last.
   var current: String? { state.withLock { $0.current } }
-  /// Whether the closure has thrown. Its error is final, whatever it would mean if a request had failed with it.
+  /// Whether the closure has thrown when it was last called. Its error is final, whatever it would mean if a request had failed
+  /// with it.
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
   /// Calls the closure, which is cancelled with the caller and at the deadline, and then not waited for.
@@ -44,7 +45,7 @@ final class AsyncToken: Sendable {
   nonisolated(nonsending) func obtain(until deadline: ContinuousInstant? = nil) async throws {
     do {
       let token = try await value(until: deadline)
-      state.withLock { $0.current = token }
+      state.withLock { $0 = State(current: token) }
     } catch {
       state.withLock { $0.hasFailed = true }
       throw error

@@ -358,7 +358,7 @@ struct ExchangeKey: Hashable, Sendable {
     }
     method = request.httpMethod ?? "GET"
     self.url = url.absoluteString
-    fields = Self.untraced(request.allHTTPHeaderFields ?? [:])
+    fields = Self.untraced(hop.sentFields)
     identity = hop.identity
     timeout = request.timeoutInterval
     self.redirectPolicy = redirectPolicy

@@ -47,6 +47,12 @@ enum HeaderSyntax {
 enum ObsoleteText {
   private static let base: UInt32 = 0x10_FF00
 
+  /// Returns the text of bytes, which are carried unless they are UTF-8.
+  static func text(_ bytes: [UInt8]) -> String {
+    if let text = bytes.withUnsafeBytes({ String(utf8Bytes: $0) }), !isCarried(in: text) { return text }
+    return carried(String.UnicodeScalarView(bytes.lazy.map { Unicode.Scalar($0) }))
+  }
+
   /// Returns text in which each character is one byte (ISO 8859-1), as it is carried.
   static func carried(_ text: String.UnicodeScalarView) -> String {
     String(

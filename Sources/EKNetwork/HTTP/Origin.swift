@@ -99,7 +99,10 @@ enum OriginFields {
   private static let otherKeys = ["idempotency-key", "websocket-key", "surrogate-key", "cache-key"]
 
   /// The fields of a trace (W3C Trace Context), which are no credentials, but may contain more than others should know.
-  static let trace: Set<String> = ["traceparent", "tracestate"]
+  private static let trace: Set<String> = ["traceparent", "tracestate"]
+
+  /// Returns whether a field is not sent to another origin: it may be that of a credential, or belongs to a trace.
+  static func stays(_ name: String) -> Bool { contains(name) || trace.contains(name.lowercased()) }
 
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()
@@ -113,9 +116,8 @@ extension URLRequest {
   ///
   /// - Parameter kept: Returns whether a field is kept nevertheless.
   mutating func removeOriginFields(unless kept: (_ name: String, _ value: String) -> Bool = { _, _ in false }) {
-    for (name, value) in allHTTPHeaderFields ?? [:]
-    where OriginFields.contains(name) || OriginFields.trace.contains(name.lowercased()) {
-      if !kept(name, value) { setValue(nil, forHTTPHeaderField: name) }
+    for (name, value) in allHTTPHeaderFields ?? [:] where OriginFields.stays(name) && !kept(name, value) {
+      setValue(nil, forHTTPHeaderField: name)
     }
   }
 }

@@ -13,7 +13,23 @@
     /// Whether it can also be negotiated.
     private let opensHTTP2: Bool
     /// The session whose connections are limited. It is retained, so that no other session gets its address.
-    private let session: any AnyObject & Sendable
+    private let session: SessionReference
+
+    /// Unchecked: `session` is only changed in `deinit`.
+    private final class SessionReference: @unchecked Sendable {
+      private var session: AnyObject?
+      let identifier: ObjectIdentifier
+
+      init(_ session: AnyObject) {
+        self.session = session
+        identifier = ObjectIdentifier(session)
+      }
+
+      deinit {
+        session = nil
+        SessionAuthenticators.sessionMayBeGone()
+      }
+    }
 
     private final class UnnamedSession: Sendable {}
 
@@ -28,7 +44,7 @@
     ) {
       guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
-      self.session = session ?? UnnamedSession()
+      self.session = SessionReference(session ?? UnnamedSession())
       self.configuration = SessionSettings(configuration, options: options, session: session)
       speaksHTTP2 = capabilities.speaksHTTP2
       opensHTTP2 = capabilities.opensHTTP2
@@ -129,7 +145,7 @@
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connection: connection,
         proxy: proxy,
-        session: ObjectIdentifier(session),
+        session: session.identifier,
         origin: origin,
         connectionsPerHost: configuration.connectionsPerHost,
         wantsTimings: request.wantsTimings,

@@ -30,6 +30,7 @@ struct HopRequest: Sendable {
     let authorization: String?
     /// How often the request was sent again for a challenge.
     let retryCount: Int
+    private let clientNonce: String
 
     init(
       _ credential: PasswordCredential, _ scheme: PasswordAuthenticator.Scheme?, for request: URLRequest,
@@ -38,6 +39,7 @@ struct HopRequest: Sendable {
       self.credential = credential
       self.scheme = scheme
       self.retryCount = retryCount
+      self.clientNonce = clientNonce
       authorization = scheme.map { scheme in
         var target: [UInt8] = []
         var text = request.url?.absoluteString ?? ""
@@ -46,6 +48,11 @@ struct HopRequest: Sendable {
           as: credential, method: request.httpMethod ?? "GET", target: String(decoding: target, as: UTF8.self),
           clientNonce: clientNonce)
       }
+    }
+
+    /// Returns the same for a request that is sent instead: Digest is about its method and its target (RFC 7616 §3.4.3).
+    func moved(to request: URLRequest) -> Password {
+      Password(credential, scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
     }
   }
 
@@ -110,7 +117,7 @@ struct HopRequest: Sendable {
     }
     for (name, value) in session.additionalHeaders {
       let value = try InvalidHeaderError.checked(value, of: name)
-      guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.contains(name)) else {
+      guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.stays(name)) else {
         continue
       }
       sent.setValue(value, forHTTPHeaderField: name)
@@ -149,18 +156,20 @@ struct HopRequest: Sendable {
   }
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
-  /// there are none, or its body cannot be sent again. A success is recorded as that of the password.
+  /// there are none, or its body cannot be sent again. Another status is recorded as the success of the password, except that of
+  /// a proxy (407), and of servers that fail: they may have failed before they looked at it.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard let password, let session, let status = head.statusCode, status == 401 || (200..<400).contains(status),
+    guard let password, let session, let status = head.statusCode, (200..<500).contains(status), status != 407,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
     guard status == 401 else {
-      if case .digest(let use)? = password.scheme, !use.isAccepted {
-        session.authenticator.withLock { $0.accepted(use, for: key) }
+      let next = head.nextNonce
+      if case .digest(let use)? = password.scheme, !use.isAccepted || next != nil {
+        session.authenticator.withLock { $0.accepted(use, nextNonce: next, for: key) }
       }
       return nil
     }
-    guard own.bodyIsReplayable, let field = head.value("www-authenticate") else { return nil }
+    guard own.bodyIsReplayable, let field = head.carried("www-authenticate") else { return nil }
     let challenges = AuthenticationChallenge.all(in: field)
     let clientNonce = Self.clientNonce()
     let scheme = session.authenticator.withLock {
@@ -218,8 +227,15 @@ struct HopRequest: Sendable {
 
   /// Returns this hop with `request` as the one that is sent, over `session`.
   func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
-    var hop = self
+    var (hop, request) = (self, request)
     if request.cookies != urlRequest.cookies { hop.hasOtherCookies = true }
+    if let password, let authorization = password.authorization,
+      request.value(forHTTPHeaderField: "Authorization") == authorization
+    {
+      let moved = password.moved(to: request)
+      hop.password = moved
+      request.setValue(moved.authorization, forHTTPHeaderField: "Authorization")
+    }
     hop.urlRequest = request
     hop.session = session
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
@@ -237,23 +253,24 @@ struct HopRequest: Sendable {
     return hop
   }
 
-  /// All header fields that are sent, including the cookies that the system adds.
+  /// All header fields that are sent, including the cookies that the system adds, for comparisons with those of other requests:
+  /// the credentials of Digest differ for each request, and what counts is whose they are.
   var sentFields: [String: String] {
     var fields = urlRequest.allHTTPHeaderFields ?? [:]
     // There is none in the request itself, to which the system would not add another.
     if let systemCookie { fields["Cookie"] = systemCookie }
+    guard let password else { return fields }
+    for (name, value) in fields where name.isFieldName("authorization") && value == password.authorization {
+      fields[name] = password.credential.basicAuthorization
+    }
     return fields
   }
 
-  /// The same fields, for what tells users apart: the credentials of Digest differ for each request, and what counts is whose
-  /// they are.
+  /// The same fields, for what tells users apart: a password counts also if it is only sent when the server asks.
   var identifyingFields: [(name: String, value: String)] {
-    var fields = sentFields.map { (name: $0.key, value: $0.value) }
-    guard let password else { return fields }
-    if let authorization = password.authorization {
-      fields.removeAll { $0.name.isFieldName("authorization") && $0.value == authorization }
-    }
-    return fields + [("Authorization", password.credential.basicAuthorization)]
+    let fields = sentFields.map { (name: $0.key, value: $0.value) }
+    guard let own = password?.credential.basicAuthorization else { return fields }
+    return fields.filter { !$0.name.isFieldName("authorization") || $0.value != own } + [("Authorization", own)]
   }
 
   /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the

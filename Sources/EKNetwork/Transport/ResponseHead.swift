@@ -58,6 +58,12 @@ struct ResponseHead: Sendable {
     }
   }
 
+  /// Returns the same with the bytes that are not UTF-8 as ``ObsoleteText``, to be sent back as they were received.
+  func carried(_ name: StaticString) -> String? {
+    guard case .raw(let head) = source else { return value(name) }
+    return head.has(name) ? head.bytes(name).map(ObsoleteText.text).joined(separator: ", ") : nil
+  }
+
   /// Returns the value of a field that has a single one, for a decision that depends on it. `name` is in lower case.
   ///
   /// - Throws: `URLError.badServerResponse` for different values.

@@ -124,4 +124,10 @@ enum SessionAuthenticators {
   static func authenticator(of session: AnyObject) -> Locked<PasswordAuthenticator> {
     authenticators.value(for: session, true) { Locked(PasswordAuthenticator()) }
   }
+
+  /// Forgets the passwords of released sessions. Called when a transport has released its session.
+  static func sessionMayBeGone() { authenticators.removeReleased() }
+
+  /// For tests: whether anything may be known of a session, which may have been released.
+  static func mayKnow(_ session: ObjectIdentifier) -> Bool { authenticators.contains(session) }
 }

@@ -75,12 +75,13 @@ public final class WebSocket: Sendable, AsyncSequence {
     let transport = try ByteTransports.make(handshake.address, options)
     let agreement: HandshakeResponse.Agreement
     do {
-      agreement = try await Handshake.run(handshake, on: transport, options: options, url: request.url)
+      agreement = try await Handshake.run(handshake, on: transport, options: options, url: request.url) { lines in
+        if let url = request.url { cookies.store(setCookieLines: lines, for: url, request: request) }
+      }
     } catch let error as URLError {
       // The transport knows only the host and the port.
       throw error.replacingURL(with: request.url)
     }
-    if let url = request.url { cookies.store(setCookieLines: agreement.cookieLines, for: url, request: request) }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
     connection.start(agreement)
     return WebSocket(agreement, connection)

@@ -265,6 +265,34 @@ import Testing
     #expect(await store.reads == 2)
   }
 
+  /// Errors of the token are thrown, and those of the server that contain a GraphQL response are not.
+  @Test func tokenThatMiddlewareObtainsAfterAFailureHasNotFailed() async throws {
+    server.route("POST", "/item") { _ in .json(#"{"errors":[{"message":"no"}]}"#, status: 400) }
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [
+      Intercept { request, _, next in
+        for _ in 0..<2 { _ = try? await next(request) }
+        return try await next(request)
+      }
+    ]
+    let count = Locked(0)
+    var options = PrismGraphQLOptions()
+    options.accessTokenProvider = {
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard number != 2 else { throw URLError(.timedOut) }
+      return "new"
+    }
+    let client = PrismGraphQLClient(endpointURL: server.url("/item"), manager: manager, options: options)
+    let response: PrismGraphQLResponse<[String: Int]> = try await client.execute(
+      PrismGraphQLQuery(query: "query { a }"))
+    #expect(response.errors?.map(\.message) == ["no"])
+    #expect(count.withLock { $0 } == 3)
+    #expect(server.requestCount == 2)
+  }
+
   @Test func cancelledUploadIsDeletedWithTheToken() async throws {
     let manager = Wire.automatic.manager(server)
     let store = Store()

@@ -9,10 +9,10 @@ import Testing
 
 /// Every kind of credential over every kind of redirect, on every path and both transports: what arrives at the end.
 @Suite struct CredentialsOnTheWireTests {
-  /// A credential: how it is given, and as which field it is sent.
+  /// A credential, or a trace: how it is given, and as which field it is sent.
   enum Kind: CaseIterable {
-    case ownAuthorization, ownCookie, ownProxyAuthorization, ownSecret, ownPlain, token, userOfURL
-    case sessionAuthorization, sessionCookie, sessionSecret, sessionPlain, storedCookie
+    case ownAuthorization, ownCookie, ownProxyAuthorization, ownSecret, ownTrace, ownPlain, token, userOfURL
+    case sessionAuthorization, sessionCookie, sessionSecret, sessionTrace, sessionPlain, storedCookie
 
     var field: String {
       switch self {
@@ -20,6 +20,7 @@ import Testing
       case .ownCookie, .sessionCookie, .storedCookie: "Cookie"
       case .ownProxyAuthorization: "Proxy-Authorization"
       case .ownSecret, .sessionSecret: "X-Api-Key"
+      case .ownTrace, .sessionTrace: "tracestate"
       case .ownPlain, .sessionPlain: "X-Plain"
       }
     }
@@ -36,14 +37,14 @@ import Testing
 
     var own: [String: String] {
       switch self {
-      case .ownAuthorization, .ownCookie, .ownProxyAuthorization, .ownSecret, .ownPlain: [field: value]
+      case .ownAuthorization, .ownCookie, .ownProxyAuthorization, .ownSecret, .ownTrace, .ownPlain: [field: value]
       default: [:]
       }
     }
 
     func configure(_ configuration: URLSessionConfiguration) {
       switch self {
-      case .sessionAuthorization, .sessionCookie, .sessionSecret, .sessionPlain:
+      case .sessionAuthorization, .sessionCookie, .sessionSecret, .sessionTrace, .sessionPlain:
         configuration.httpAdditionalHeaders = [field: value]
       case .storedCookie:
         let cookie = HTTPCookie(properties: [.name: "sid", .value: "secret", .domain: "127.0.0.1", .path: "/"])
@@ -168,6 +169,44 @@ import Testing
     #expect(!String(decoding: sent.head, as: UTF8.self).contains("secret"))
     #expect(sent.header("X-Delegate") == "1")
     #expect(sent.header("X-App") == "1")
+  }
+
+  private func manager(_ decide: @escaping @Sendable (URLRequest) -> URLRequest?) -> NetworkManager {
+    let session = URLSession(configuration: .ephemeral, delegate: RedirectDelegate(decide), delegateQueue: nil)
+    return NetworkManager(baseURL: home.baseURL, session: session)
+  }
+
+  /// As with `URLSession`, also if they are those of the request, which it was not shown for that target.
+  @Test(arguments: ["Bearer secret", "Bearer other"])
+  func delegateSendsCredentialsThatItSets(_ credentials: String) async throws {
+    serve(.otherPort)
+    let manager = manager { proposal in
+      var request = proposal
+      request.setValue(credentials, forHTTPHeaderField: "Authorization")
+      return request
+    }
+    _ = try await manager.send(ItemProbe()) { "secret" }
+    #expect(other.requests.map { $0.header("Authorization") } == [credentials])
+  }
+
+  @Test func delegateDoesNotSendCredentialsOfMiddlewareElsewhere() async throws {
+    serve(.sameOrigin)
+    let target = other.url("/end")
+    let manager = manager { proposal in
+      var request = proposal
+      request.url = target
+      return request
+    }
+    manager.attemptMiddleware = [
+      Intercept { request, context, next in
+        var request = request
+        if !context.hasLeftOrigin { request.setValue("Bearer other", forHTTPHeaderField: "Authorization") }
+        return try await next(request)
+      }
+    ]
+    _ = try await manager.send(ItemProbe()) { "secret" }
+    #expect(home.requests.map { $0.header("Authorization") } == ["Bearer other"])
+    #expect(other.requests.map { $0.header("Authorization") } == [nil])
   }
 
   @Test func aHandshakeFollowsNoRedirect() async throws {

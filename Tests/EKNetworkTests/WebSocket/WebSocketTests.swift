@@ -177,6 +177,23 @@ struct WebSocketTests {
     server.stop()
   }
 
+  /// RFC 6265 §3: a user agent must process the cookies of every final response.
+  @Test("The cookies of a refusal are stored, and sent with the next handshake", arguments: [302, 401, 403, 503])
+  func cookiesOfRefusal(status: Int) async throws {
+    let server = try LoopbackServer()
+    server.route("/") { request in
+      guard request.headers["Cookie"] == "a=1; b=2" else {
+        return .status(status, headers: ["Location": "/"]).header("Set-Cookie", "a=1").header("Set-Cookie", "b=2")
+      }
+      return .webSocket(request) { $0.close(1000) }
+    }
+    var options = WebSocketOptions()
+    options.cookieStorage = URLSessionConfiguration.ephemeral.httpCookieStorage
+    await #expect(throws: WebSocketError.self) { try await WebSocket.connect(to: url(server), options: options) }
+    #expect(try await WebSocket.connect(to: url(server), options: options).receive() == nil)
+    server.stop()
+  }
+
   @Test("A refused connection is a URLError")
   func refusedConnection() async throws {
     let server = try LoopbackServer()

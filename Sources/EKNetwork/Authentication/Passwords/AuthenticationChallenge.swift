@@ -48,9 +48,10 @@ struct DigestChallenge: Equatable, Sendable {
     case sha256
 
     func hash(_ text: String) -> String {
-      switch self {
-      case .md5: MD5.hexadecimal(Array(text.utf8))
-      case .sha256: SHA256.hexadecimal(Array(text.utf8))
+      let bytes = ObsoleteText.bytes(text) ?? Array(text.utf8)
+      return switch self {
+      case .md5: MD5.hexadecimal(bytes)
+      case .sha256: SHA256.hexadecimal(bytes)
       }
     }
   }
@@ -58,7 +59,9 @@ struct DigestChallenge: Equatable, Sendable {
   private static let maximumSize = 8192
 
   let realm: String
-  let nonce: String
+  private(set) var nonce: String
+  /// The nonce with which the server asked.
+  private let firstNonce: String
   let algorithm: Algorithm
   /// The name of the algorithm as the server wrote it; `nil` if it named none.
   private let algorithmName: String?
@@ -68,6 +71,9 @@ struct DigestChallenge: Equatable, Sendable {
   /// Whether the server knows the protection `auth`, and counts the uses of its nonce; if not, it follows RFC 2069.
   private let hasQuality: Bool
   private let hashesUser: Bool
+  /// Whether the realm is not UTF-8, and the server does not say that the user and the password are (§4): they have the
+  /// encoding of the realm then.
+  private let isLatin1: Bool
   /// Whether only the nonce was too old (§3.3).
   let isStale: Bool
 
@@ -93,8 +99,10 @@ struct DigestChallenge: Equatable, Sendable {
     opaque = parameters["opaque"]
     hashesUser = parameters["userhash"]?.lowercased() == "true"
     isStale = parameters["stale"]?.lowercased() == "true"
+    isLatin1 = ObsoleteText.isCarried(in: realm) && parameters["charset"]?.lowercased() != "utf-8"
     self.realm = realm
     self.nonce = nonce
+    firstNonce = nonce
     // It is remembered, and sent with every request.
     guard realm.utf8.count + nonce.utf8.count + (opaque?.utf8.count ?? 0) <= Self.maximumSize else { return nil }
   }
@@ -107,6 +115,14 @@ struct DigestChallenge: Equatable, Sendable {
     }
   }
 
+  /// Returns the same challenge with the nonce that the server expects next (§3.5); `nil` if it is the same, or too long.
+  func followed(by nonce: String) -> DigestChallenge? {
+    guard nonce != self.nonce, nonce.utf8.count <= Self.maximumSize else { return nil }
+    var next = self
+    next.nonce = nonce
+    return next
+  }
+
   /// Returns the value of `Authorization` (§3.4).
   ///
   /// - Parameters:
@@ -117,14 +133,15 @@ struct DigestChallenge: Equatable, Sendable {
     as credential: PasswordCredential, method: String, target: String, count: UInt32, clientNonce: String
   ) -> String {
     let hash = algorithm.hash
-    var key = hash("\(credential.user):\(realm):\(credential.password)")
-    if isSession { key = hash("\(key):\(nonce):\(clientNonce)") }
+    var key = hash("\(encoded(credential.user)):\(realm):\(encoded(credential.password))")
+    // §3.4.2: made once, with the nonces of the first request.
+    if isSession { key = hash("\(key):\(firstNonce):\(clientNonce)") }
     let digits = String(count, radix: 16)
     let number = String(repeating: "0", count: 8 - digits.count) + digits
     let use = hasQuality ? "\(nonce):\(number):\(clientNonce):auth" : nonce
     let response = hash("\(key):\(use):\(hash("\(method):\(target)"))")
 
-    var parts = [user(credential.user), "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))"]
+    var parts = [user(encoded(credential.user)), "realm=\(Self.quoted(realm))", "nonce=\(Self.quoted(nonce))"]
     parts += ["uri=\(Self.quoted(target))", "response=\"\(response)\""]
     if let algorithmName { parts.append("algorithm=\(algorithmName)") }
     if let opaque { parts.append("opaque=\(Self.quoted(opaque))") }
@@ -136,13 +153,32 @@ struct DigestChallenge: Equatable, Sendable {
   /// §3.4.4: the hash of the user, if the server asks for it, and an encoded one for what is not ASCII.
   private func user(_ user: String) -> String {
     if hashesUser { return "username=\"\(algorithm.hash("\(user):\(realm)"))\"" }
-    if user.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return "username=\(Self.quoted(user))" }
+    let bytes = ObsoleteText.bytes(user) ?? Array(user.utf8)
+    if bytes.allSatisfy({ (0x20..<0x7F).contains($0) || isLatin1 && $0 >= 0x80 }) {
+      return "username=\(Self.quoted(user))"
+    }
     var encoded: [UInt8] = []
     PercentEncoding.append(user, to: &encoded, allowed: PercentEncoding.unreserved)
     return "username*=UTF-8''" + String(decoding: encoded, as: UTF8.self)
   }
 
+  private func encoded(_ text: String) -> String {
+    guard isLatin1 else { return text }
+    let scalars = text.precomposedStringWithCanonicalMapping.unicodeScalars
+    return scalars.allSatisfy { $0.value <= 0xFF } ? ObsoleteText.carried(scalars) : text
+  }
+
   private static func quoted(_ text: String) -> String {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+}
+
+extension ResponseHead {
+  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none, or if the response comes from a cache
+  /// (RFC 9111 §5.1): then it was meant for an earlier request.
+  var nextNonce: String? {
+    guard let field = value("authentication-info"), !isStored, value("age") == nil else { return nil }
+    let info = AuthenticationChallenge.all(in: "Digest \(field)").first
+    return info?.isAmbiguous == false ? info?.parameters["nextnonce"] : nil
   }
 }

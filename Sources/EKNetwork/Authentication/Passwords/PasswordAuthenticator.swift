@@ -37,7 +37,7 @@ struct PasswordAuthenticator {
 
   /// One use of a server's nonce.
   struct DigestUse: Equatable, Sendable {
-    let challenge: DigestChallenge
+    var challenge: DigestChallenge
     /// The client's nonce when the server asked.
     let sessionNonce: String
     /// How often the server's nonce has been used, with this time.
@@ -81,9 +81,12 @@ struct PasswordAuthenticator {
     return use.isAccepted ? next(use, for: key) : nil
   }
 
-  /// Records that the server has accepted the password.
-  mutating func accepted(_ use: DigestUse, for key: Key) {
-    if uses[key]?.challenge.nonce == use.challenge.nonce { uses[key]?.isAccepted = true }
+  /// Records that the server has accepted the password, and which nonce it expects next (RFC 7616 §3.5); `nil` for the same.
+  mutating func accepted(_ use: DigestUse, nextNonce: String? = nil, for key: Key) {
+    guard var known = uses[key], known.challenge.nonce == use.challenge.nonce else { return }
+    known.isAccepted = true
+    if let next = nextNonce.flatMap({ known.challenge.followed(by: $0) }) { (known.challenge, known.count) = (next, 0) }
+    uses[key] = known
   }
 
   /// Returns what to send after the challenges of a 401; `nil` if the password was not accepted, or must not be sent.

@@ -32,7 +32,7 @@ struct HeaderBlock: Sendable {
   fileprivate static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
     bytes.append(utf8: name)
     bytes.append(utf8: ": ")
-    // Only cookies carry bytes that are not text.
+    // Only cookies, and the realms of passwords, carry bytes that are not text.
     if let carried = ObsoleteText.bytes(value) { bytes += carried } else { bytes.append(utf8: value) }
     bytes.append(utf8: "\r\n")
   }

@@ -148,12 +148,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     }
     let proposal = sessionTask.proposal(request, after: response)
     // Always declined here: the next hop is a separate task, sent by the engine above the `Transport` seam.
-    let answer = Once<URLRequest?> { decision in
-      switch decision {
-      case nil: sessionTask.taskResponse.decide(.declined)
-      case let request? where !request.isSent(like: proposal): sessionTask.taskResponse.decide(.request(request))
-      default: break
-      }
+    let answer = Once<URLRequest?> { request in
+      sessionTask.taskResponse.decide(sessionTask.decision(request, on: proposal))
       sessionTask.taskResponse.gate.answer { completionHandler(nil) }
     }
     let isAsked = callUser { session, delegate in

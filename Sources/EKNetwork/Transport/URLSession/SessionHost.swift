@@ -37,8 +37,8 @@ import Foundation
       }
     }
 
-    /// Removes the hosts of a session if it is gone. Called when a transport has been released.
-    static func sessionMayBeGone(_ session: ObjectIdentifier) { secured.sessionMayBeGone(session) }
+    /// Removes the hosts of released sessions. Called when a transport has released its session.
+    static func sessionMayBeGone() { secured.removeReleased() }
   }
 
   extension URLSession: SystemSession {
@@ -141,9 +141,9 @@ import Foundation
       hosts.value(for: source, true) { SessionHost(source) }
     }
 
-    /// Removes the host of a session if the session is gone, which closes its idle connections. Called when a transport
-    /// has been released.
-    static func sessionMayBeGone(_ session: ObjectIdentifier) { hosts.sessionMayBeGone(session) }
+    /// Removes the hosts of released sessions, which closes their idle connections. Called when a transport has released
+    /// its session.
+    static func sessionMayBeGone() { hosts.removeReleased() }
   }
 
   extension URLSessionConfiguration {
@@ -160,18 +160,17 @@ import Foundation
 final class SessionLease: @unchecked Sendable {
   let host: SessionHost
   private var held: URLSession?
-  private let key: ObjectIdentifier
 
   /// - Parameter host: The host that runs the session's exchanges; `nil` for the usual one.
   init(_ session: URLSession, host: SessionHost? = nil) {
     self.host = host ?? SessionHost.shared(for: session)
     held = session
-    key = ObjectIdentifier(session)
   }
 
   deinit {
     held = nil
-    SessionHost.sessionMayBeGone(key)
+    SessionHost.sessionMayBeGone()
+    SessionAuthenticators.sessionMayBeGone()
   }
 }
 
@@ -201,28 +200,33 @@ struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable 
     }
     if let known { return known }
     let made = make()
-    let (value, released) = entries.withLock { entries -> (Value, ([AnyObject], [Value])) in
-      if let entry = entries[key], entry.source === source { return (entry.value, ([], [])) }
-      let sources = entries.values.compactMap(\.source)
-      let dropped = entries.filter { $0.value.source == nil }
-      for key in dropped.keys { entries[key] = nil }
-      let replaced = entries.updateValue(Entry(source: source, value: made), forKey: key)
-      return (made, (sources, dropped.values.map(\.value) + (replaced.map { [$0.value] } ?? [])))
+    let (value, released) = entries.withLock { entries -> (Value, (Released, Entry?)) in
+      if let entry = entries[key], entry.source === source { return (entry.value, (([], []), nil)) }
+      let released = Self.dropReleased(from: &entries)
+      return (made, (released, entries.updateValue(Entry(source: source, value: made), forKey: key)))
     }
-    // Not released under the lock: deinitialising a host calls into Foundation, and that of a session, to which this may
-    // be the last reference, may be foreign code.
     withExtendedLifetime(released) {}
     return value
   }
 
-  /// Removes the values of a session if the session is gone. Called when a reference to it has been released.
-  func sessionMayBeGone(_ session: ObjectIdentifier) {
-    let dropped = entries.withLock { entries in
-      let gone = entries.filter { $0.key.session == session && $0.value.source == nil }
-      for key in gone.keys { entries[key] = nil }
-      return gone.values.map(\.value)
-    }
-    withExtendedLifetime(dropped) {}
+  /// Removes the values of released sessions. Called when a reference to one has been released.
+  func removeReleased() {
+    withExtendedLifetime(entries.withLock { Self.dropReleased(from: &$0) }) {}
+  }
+
+  func contains(_ session: ObjectIdentifier) -> Bool {
+    entries.withLock { $0.keys.contains { $0.session == session } }
+  }
+
+  /// Not to be released under the lock: deinitialising a host calls into Foundation, and that of a session, to which this
+  /// may be the last reference, may be foreign code.
+  private typealias Released = (sources: [AnyObject], values: [Value])
+
+  private static func dropReleased(from entries: inout [Key: Entry]) -> Released {
+    let sources = entries.values.compactMap(\.source)
+    let dropped = entries.filter { $0.value.source == nil }
+    for key in dropped.keys { entries[key] = nil }
+    return (sources, dropped.values.map(\.value))
   }
 }
 
@@ -267,13 +271,13 @@ final class SystemSessionHost: Sendable {
     isBackground = session.isBackground
     settings = SessionSettings(
       configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls), session: session)
-    guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.contains($0.name) }),
+    guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.stays($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {
       self.makeForeign = nil
       return
     }
-    stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.contains("\($0.key)") }
+    stripped.httpAdditionalHeaders = stripped.httpAdditionalHeaders?.filter { !OriginFields.stays("\($0.key)") }
     self.makeForeign = { makeForeign(stripped) }
   }
 

@@ -70,6 +70,17 @@ struct SessionTask: Sendable {
     return request
   }
 
+  /// Returns the decision of the user's delegate on a proposal. As with `URLSession`, another origin receives the credentials
+  /// that the delegate has set itself, but not those that it has left in the proposal.
+  func decision(_ request: URLRequest?, on proposal: URLRequest) -> RedirectDecision {
+    guard var request else { return .declined }
+    guard !request.isSent(like: proposal) else { return .undecided }
+    if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) {
+      request.removeOriginFields { proposal.value(forHTTPHeaderField: $0) != $1 }
+    }
+    return .request(request)
+  }
+
   private func store(_ response: HTTPURLResponse) {
     guard let cookies, let url = response.url ?? original.url else { return }
     guard let lines = response.value(forHTTPHeaderField: "Set-Cookie") else { return }

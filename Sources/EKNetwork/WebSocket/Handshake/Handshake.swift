@@ -11,18 +11,25 @@ enum Handshake {
     case refused(WebSocketError, HandshakeResponse)
   }
 
-  /// - Parameter url: The URL of the request, for the response that refuses it.
+  /// - Parameters:
+  ///   - url: The URL of the request, for the response that refuses it.
+  ///   - storeCookies: Receives the bytes of the `Set-Cookie` values, whatever the status (RFC 6265 §3).
   static func run(
-    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions, url: URL? = nil
+    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions, url: URL? = nil,
+    storeCookies: (_ lines: [[UInt8]]) -> Void = { _ in }
   ) async throws -> HandshakeResponse.Agreement {
     switch try await limited(transport, options, { try await exchange(request, on: transport) }) {
-    case .agreed(let agreement): return agreement
+    case .agreed(let agreement):
+      storeCookies(agreement.cookieLines)
+      return agreement
     case .refused(let error, let response):
       defer { transport.cancel() }
-      if let onRefusal = options.onRefusal, var body = HandshakeRefusal(response, url: url) {
-        await body.read(from: transport, clock: options.clock)
+      guard var refusal = HandshakeRefusal(response, url: url) else { throw error }
+      storeCookies(refusal.head.setCookieLines)
+      if let onRefusal = options.onRefusal {
+        await refusal.read(from: transport, clock: options.clock)
         try Task.checkCancellation()
-        onRefusal(body.response)
+        onRefusal(refusal.response)
       }
       throw error
     }
@@ -271,7 +278,7 @@ struct HandshakeRefusal: Sendable {
   /// How long to wait for them: they explain the status, which must not be delayed much.
   static let patience = Duration.milliseconds(500)
 
-  private let head: ResponseHead
+  let head: ResponseHead
   private var framing: Framing
   private var data = Data()
   private(set) var isComplete = false

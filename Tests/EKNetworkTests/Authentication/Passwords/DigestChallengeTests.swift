@@ -77,6 +77,27 @@ import Testing
     #expect(hashed["username"] == SHA256.hexadecimal(Array("é:a\"b\\c".utf8)) && hashed["userhash"] == "true")
   }
 
+  /// A server without UTF-8 compares the bytes that it has sent. What it says about the user's takes precedence (RFC 7616 §4).
+  @Test(arguments: [true, false]) func bytesThatAreNotUTF8AreKept(_ isUTF8: Bool) throws {
+    let realm = Array("B".utf8) + [0xFC] + Array("cher".utf8)
+    let charset = isUTF8 ? ", charset=UTF-8" : ""
+    let field = ObsoleteText.text(
+      Array("Digest nonce=n, qop=auth\(charset), realm=\"".utf8) + realm + Array("\"".utf8))
+    // Decomposed.
+    let answer = try answer(field, user: "Ja\u{308}n", password: "\u{E9}", clientNonce: "c")
+    #expect(answer["realm"].flatMap(ObsoleteText.bytes) == realm)
+    let user: [UInt8] = [0x4A, 0xE4, 0x6E]
+    if isUTF8 {
+      #expect(answer["username*"] == "UTF-8''Ja%CC%88n")
+    } else {
+      #expect(answer["username"].flatMap(ObsoleteText.bytes) == user)
+    }
+    let (first, last) = isUTF8 ? (Array("Ja\u{308}n".utf8), Array("\u{E9}".utf8)) : (user, [0xE9])
+    let key = MD5.hexadecimal(first + Array(":".utf8) + realm + Array(":".utf8) + last)
+    let request = MD5.hexadecimal(Array("GET:/dir/index.html".utf8))
+    #expect(answer["response"] == MD5.hexadecimal(Array("\(key):n:00000001:c:auth:\(request)".utf8)))
+  }
+
   @Test func countIsWrittenWithEightDigits() throws {
     let field = "Digest realm=a, nonce=d, qop=auth"
     #expect(try answer(field, count: 255, clientNonce: "0")["nc"] == "000000ff")

@@ -81,6 +81,21 @@ import Testing
     }
   }
 
+  /// RFC 7616 §3.5, and §3.4.2: the key of a session stays that of the first nonce.
+  @Test(arguments: ["MD5", "MD5-sess"]) mutating func nextNonceIsUsed(_ algorithm: String) throws {
+    let challenge = AuthenticationChallenge.all(in: "Digest realm=r, qop=auth, nonce=n, algorithm=\(algorithm)")
+    guard case .digest(let use)? = scheme(after: challenge, clientNonce: "1") else { return #expect(Bool(false)) }
+    authenticator.accepted(use, nextNonce: "m", for: key)
+    // Of a request that was sent before.
+    authenticator.accepted(use, nextNonce: "k", for: key)
+    let next = parameters(authenticator.scheme(for: key), clientNonce: "2")
+    #expect(next["nonce"] == "m" && next["nc"] == "00000001")
+    func hash(_ text: String) -> String { MD5.hexadecimal(Array(text.utf8)) }
+    let isSession = algorithm == "MD5-sess"
+    let secret = isSession ? hash("\(hash("u:r:p")):n:1") : hash("u:r:p")
+    #expect(next["response"] == hash("\(secret):m:00000001:\(isSession ? 1 : 2):auth:\(hash("GET:/"))"))
+  }
+
   @Test mutating func nobodyElseIsSentIt() throws {
     let sent = scheme(after: digest("n"))
     accept(sent)

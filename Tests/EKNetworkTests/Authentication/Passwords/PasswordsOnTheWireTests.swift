@@ -29,8 +29,21 @@ import Testing
     }
   }
 
-  private static var challenge: LoopbackServer.Response {
-    .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""])
+  private static let digest = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""
+
+  private static var challenge: LoopbackServer.Response { .status(401, headers: ["WWW-Authenticate": digest]) }
+
+  /// Whether a request proves the password, as it was received.
+  private static func isProven(_ request: LoopbackServer.Request) -> Bool {
+    guard let field = request.headers["Authorization"],
+      let parameters = AuthenticationChallenge.all(in: field).first?.parameters, let clientNonce = parameters["cnonce"],
+      let count = parameters["nc"].flatMap({ UInt32($0, radix: 16) }),
+      let challenge = DigestChallenge.best(of: AuthenticationChallenge.all(in: digest))
+    else { return false }
+    return field
+      == challenge.authorization(
+        as: PasswordCredential(user: "u", password: "p"), method: request.method, target: request.target, count: count,
+        clientNonce: clientNonce)
   }
 
   /// The schemes of the answers that the server has received.
@@ -117,6 +130,66 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
+  @Test(arguments: Wire.allCases) func requestThatMiddlewareSendsIsProven(_ wire: Wire) async throws {
+    server.route("/item") { Self.isProven($0) ? .status(200) : Self.challenge }
+    let manager = wire.manager(server)
+    let url = try #require(URL(string: server.url("/item").absoluteString + "?signature=1"))
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.url = url
+        request.httpMethod = "DELETE"
+        return try await next(request)
+      }
+    ]
+    for _ in 0..<2 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    #expect(schemes == [nil, "Digest", "Digest"])
+  }
+
+  /// A server that fails may not have looked at it.
+  @Test(arguments: [(403, true), (404, true), (412, true), (503, false)])
+  func passwordIsRememberedAfterAnyStatusThatProvesIt(_ status: Int, _ isProof: Bool) async throws {
+    server.route("/item") { $0.headers["Authorization"] == nil ? Self.challenge : .status(status) }
+    let manager = Wire.automatic.manager(server)
+    for _ in 0..<2 { #expect(try await manager.response(to: Ask()).statusCode == status) }
+    let second: [String?] = isProof ? ["Digest"] : [nil, "Digest"]
+    #expect(schemes == [nil, "Digest"] + second)
+  }
+
+  /// RFC 7616 §3.5: a server whose nonces are used once names the next one.
+  @Test(arguments: Wire.allCases) func nextNonceIsUsed(_ wire: Wire) async throws {
+    let number = Locked(0)
+    server.route("/item") { request in
+      let field = request.headers["Authorization"] ?? ""
+      let nonce = AuthenticationChallenge.all(in: field).first?.parameters["nonce"]
+      let (isKnown, next) = number.withLock { number in
+        let isKnown = nonce == "\(number)"
+        number += 1
+        return (isKnown, number)
+      }
+      guard isKnown else {
+        let digest = "Digest realm=\"r\", qop=\"auth\", nonce=\"\(next)\""
+        return .status(401, headers: ["WWW-Authenticate": digest])
+      }
+      return .status(200, headers: ["Authentication-Info": "qop=auth, nextnonce=\"\(next)\""])
+    }
+    let manager = wire.manager(server)
+    for _ in 0..<3 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    #expect(schemes == [nil, "Digest", "Digest", "Digest"])
+  }
+
+  @Test(.enabled(if: Platform.isLinux)) func realmThatIsNotUTF8IsSentBackAsItCame() async throws {
+    let realm = Data("realm=\"B".utf8) + Data([0xFC]) + Data("cher\"".utf8)
+    server.route("/item") { request in
+      guard request.headers["Authorization"] == nil else {
+        return .status(request.head.range(of: realm) == nil ? 400 : 200)
+      }
+      let head = "HTTP/1.1 401 X\r\nContent-Length: 0\r\nWWW-Authenticate: Digest nonce=n, qop=auth, "
+      return .raw([.send(Data(head.utf8) + realm + Data("\r\n\r\n".utf8))])
+    }
+    #expect(try await Wire.automatic.manager(server).send(Ask()).statusCode == 200)
+  }
+
   @Test func ownAuthorizationComesFirst() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)
@@ -161,6 +234,23 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest", "Digest"])
   }
 
+  @Test(.enabled(if: Platform.isLinux), arguments: [TransportChoice.automatic, .urlSession])
+  func nothingIsKnownOfAReleasedSession(_ choice: TransportChoice) async throws {
+    asksForDigest()
+    func make(_ manager: inout NetworkManager?) -> ObjectIdentifier {
+      let session = URLSession(configuration: .ephemeral)
+      manager = NetworkManager(baseURL: server.baseURL, session: session, transport: choice)
+      return ObjectIdentifier(session)
+    }
+    var manager: NetworkManager?
+    let session = make(&manager)
+    _ = try await manager?.send(Ask())
+    #expect(SessionAuthenticators.mayKnow(session))
+    manager = nil
+    // The last tasks of the session may still be ending.
+    while SessionAuthenticators.mayKnow(session) { await Task.yield() }
+  }
+
   @Test func customSessionHasOneKnowledge() throws {
     final class Session: URLSessionProtocol, URLSessionStreamingProtocol {
       func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.cancelled) }
@@ -201,6 +291,44 @@ import Testing
     }
     #expect(schemes == [nil, "Digest", nil, "Digest"])
     await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask(credential: nil)) }
+  }
+
+  /// The credentials of Digest differ for each request: what counts is whose they are.
+  @Test(arguments: [true, false]) func requestsOfOneUserAreShared(_ hasCache: Bool) async throws {
+    asksForDigest("/first")
+    let gate = Gate()
+    server.route("/item") { _ in
+      gate.waitBlocking()
+      return .status(200, headers: ["Cache-Control": "max-age=60"])
+    }
+    let manager = Wire.automatic.manager(server)
+    let cache = HTTPCache()
+    if hasCache { manager.httpCache = cache } else { manager.sharesIdenticalRequests = true }
+    let users = ["u", "v"].map { PasswordCredential(user: $0, password: "p") }
+    for user in users { _ = try await manager.send(Ask(path: "/first", credential: user)) }
+    let tasks = (0..<10).map { number in
+      Task { try await manager.send(Ask(credential: users[number % 2])).statusCode }
+    }
+    func waiting() -> Int {
+      hasCache ? cache.flights.waiting : manager.sharedExchanges.waiterCount(CollectedResponse.self)
+    }
+    while waiting() < 10 { await Task.yield() }
+    gate.open()
+    for task in tasks { #expect(try await task.value == 200) }
+    #expect(server.requests(path: "/item").count == 2)
+  }
+
+  @Test func storedResponseThatDependsOnThePasswordIsUsed() async throws {
+    server.route("/item") { request in
+      guard request.headers["Authorization"] != nil else { return Self.challenge }
+      return .status(200, headers: ["Cache-Control": "max-age=600", "Vary": "Authorization"])
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = HTTPCache()
+    for user in ["u", "u", "v", "v"] {
+      _ = try await manager.send(Ask(credential: PasswordCredential(user: user, password: "p")))
+    }
+    #expect(schemes == [nil, "Digest", nil, "Digest"])
   }
 
   @Test func hundredAtOnceHaveCountsOfTheirOwn() async throws {
