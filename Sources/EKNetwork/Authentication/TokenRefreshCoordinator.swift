@@ -72,10 +72,7 @@ final class TokenRefreshCoordinator: Sendable {
     after response: @autoclosure () -> NetworkResponse = NetworkResponse(statusCode: 401),
     until deadline: ContinuousInstant? = nil
   ) async throws {
-    let waiter = state.withLock { state in
-      state.nextWaiter += 1
-      return state.nextWaiter
-    }
+    let waiter = state.withLock { $0.nextWaiter.increment() }
     let new = EnclosingWork(canBeJoined: true)
     var wait: EnclosingWork.Wait?
     defer { wait?.end() }
@@ -133,9 +130,7 @@ final class TokenRefreshCoordinator: Sendable {
     let waiters = state.withLock { state in
       state.rules.finished(result)
       state.refresh = nil
-      let waiters = state.waiters
-      state.waiters = [:]
-      return waiters
+      return exchange(&state.waiters, with: [:])
     }
     for waiter in waiters.values { waiter.resume(with: result) }
   }

@@ -164,10 +164,7 @@ final class BackgroundCenter: Sendable {
   // MARK: - Events
 
   func nextEvent() async -> BackgroundTransferEvent? {
-    let id = readers.withLock { number in
-      number += 1
-      return number
-    }
+    let id = readers.withLock { $0.increment() }
     return try? await withCancellableContinuation { continuation in
       guard let event = state.withLock({ $0.next(continuation, id: id) }) else { return true }
       continuation.resume(returning: event)

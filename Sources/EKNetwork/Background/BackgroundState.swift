@@ -240,9 +240,8 @@ struct BackgroundState {
 
   /// Handles the end of the session's events. Returns the handlers to call.
   mutating func finishedEvents() -> [WakeUpHandler] {
-    defer { handlers = [] }
     eventsAreFinished = handlers.isEmpty
-    return handlers
+    return exchange(&handlers, with: [])
   }
 }
 

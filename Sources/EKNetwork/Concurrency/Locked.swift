@@ -38,11 +38,7 @@ struct Locked<State>: @unchecked Sendable {
 
   /// Replaces the value of a member. The old value is released outside the lock: it may own anything.
   func replace<Value>(_ member: WritableKeyPath<State, Value>, with value: Value) {
-    let old = withLock { state in
-      let old = state[keyPath: member]
-      state[keyPath: member] = value
-      return old
-    }
+    let old = withLock { exchange(&$0[keyPath: member], with: value) }
     withExtendedLifetime(old) {}
   }
 

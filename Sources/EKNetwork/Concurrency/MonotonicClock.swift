@@ -84,6 +84,11 @@ extension Duration {
 }
 
 extension FixedWidthInteger {
+  /// Adds one and returns the sum: the next of a series of numbers.
+  mutating func increment() -> Self {
+    self += 1
+    return self
+  }
   /// Returns the sum of two non-negative numbers, or the greatest representable number: sizes and times from outside
   /// can have any value.
   func addingClamped(_ other: Self) -> Self {

@@ -205,10 +205,7 @@ struct HARExchangeList {
   }
 
   /// Returns the number of a request that is about to be sent.
-  mutating func nextNumber() -> Int {
-    lastNumber += 1
-    return lastNumber
-  }
+  mutating func nextNumber() -> Int { lastNumber.increment() }
 
   mutating func append(_ exchange: HARExchange) {
     exchanges.append(exchange)

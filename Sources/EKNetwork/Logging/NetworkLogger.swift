@@ -32,14 +32,7 @@ struct NetworkLogger: Sendable {
   /// The user's handler. Copies of the logger share it.
   var handler: NetworkLogHandler? {
     get { state.withLock { $0.handler } }
-    nonmutating set {
-      // The old handler is released outside of the lock: it may own anything.
-      let old = state.withLock { state in
-        defer { state.handler = newValue }
-        return state.handler
-      }
-      _ = old
-    }
+    nonmutating set { state.replace(\.handler, with: newValue) }
   }
 
   /// Whether there may be a listener.
@@ -52,12 +45,7 @@ struct NetworkLogger: Sendable {
   }
 
   /// Returns a number that distinguishes the entries of concurrent requests.
-  func nextRequest() -> UInt64 {
-    state.withLock { state in
-      state.lastRequest += 1
-      return state.lastRequest
-    }
-  }
+  func nextRequest() -> UInt64 { state.withLock { $0.lastRequest.increment() } }
 
   func log(
     _ level: NetworkLogEntry.Level,

@@ -81,10 +81,7 @@ public final class CircuitBreaker: NetworkMiddleware {
   ) async throws -> NetworkMiddlewareResponse {
     guard let origin = request.url.flatMap({ Origin($0) }) else { return try await next(request) }
     let begin = now()
-    let number = arrivals.withLock { count in
-      count += 1
-      return count
-    }
+    let number = arrivals.withLock { $0.increment() }
     let id = ObjectIdentifier(self)
     let outer = EnclosingWork.mark(Admission.self) { $0.breaker == id && $0.origin == origin }
     var trial = outer?.trial

@@ -33,10 +33,7 @@ struct MiddlewareTransport: Transport {
       guard Destination(changed.url) == Destination(hop.urlRequest.url) else {
         throw NetworkMiddlewareError.changedDestination
       }
-      let isSecond = wasSent.withLock { wasSent in
-        defer { wasSent = true }
-        return wasSent
-      }
+      let isSecond = wasSent.withLock { exchange(&$0, with: true) }
       if isSecond, !changed.bodyIsReplayable { throw RequestBodyError.alreadySent }
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
@@ -129,8 +126,7 @@ final class CallGate: Sendable {
   private func leave() {
     state.withLock { state in
       state.cancel = nil
-      defer { state.closing = nil }
-      return state.closing
+      return state.closing.take()
     }?.resume()
   }
 

@@ -181,10 +181,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var nextWaiter: UInt64 = 0
 
-    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, Never>] {
-      defer { waiters = [:] }
-      return waiters
-    }
+    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, Never>] { exchange(&waiters, with: [:]) }
 
     /// Returns whether there is a newer value, or the end was reached.
     func isReady(after version: UInt64?) -> Bool { isFinished || current.version != version }
@@ -236,10 +233,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
   }
 
   private func change(after version: UInt64?, isolation: isolated (any Actor)?) async {
-    let waiter = state.withLock { state in
-      state.nextWaiter += 1
-      return state.nextWaiter
-    }
+    let waiter = state.withLock { $0.nextWaiter.increment() }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in
@@ -267,8 +261,7 @@ struct PendingProgress {
   mutating func report(onMainThread isMain: Bool, _ change: (inout ProgressUpdate) -> Void) -> Step {
     change(&newest)
     if isMain { return .publish }
-    defer { isScheduled = true }
-    return isScheduled ? .nothing : .schedule
+    return exchange(&isScheduled, with: true) ? .nothing : .schedule
   }
 
   mutating func reset() -> UInt64 { newest.reset() }

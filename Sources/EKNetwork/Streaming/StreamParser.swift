@@ -18,10 +18,7 @@ struct ChunkParser: StreamParser {
 
   mutating func append(_ chunk: Data) { self.chunk = chunk }
 
-  mutating func next() -> Data? {
-    defer { chunk = nil }
-    return chunk
-  }
+  mutating func next() -> Data? { chunk.take() }
 
   mutating func finish() -> Data? { nil }
 }

@@ -100,12 +100,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     hasClaim = false
   }
 
-  private func take() -> Bool {
-    isBusy.withLock { isBusy in
-      defer { isBusy = true }
-      return !isBusy
-    }
-  }
+  private func take() -> Bool { !isBusy.withLock { exchange(&$0, with: true) } }
 
   private func release() { isBusy.withLock { $0 = false } }
 }

@@ -79,10 +79,7 @@ struct ResumableUpload: Equatable, Sendable {
   }
 
   /// Returns whether the server has acknowledged bytes since this was last asked.
-  mutating func takeAdvance() -> Bool {
-    defer { hasAdvanced = false }
-    return hasAdvanced
-  }
+  mutating func takeAdvance() -> Bool { exchange(&hasAdvanced, with: false) }
 
   /// Records that a request has ended without a response.
   ///

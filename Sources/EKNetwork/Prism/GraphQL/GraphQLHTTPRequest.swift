@@ -172,10 +172,7 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
   }
 
   func next() async throws -> Data? {
-    guard let events else {
-      defer { single = nil }
-      return single
-    }
+    guard let events else { return single.take() }
     while let event = try await events.next() {
       switch state.received(event) {
       case .deliver(let data): return data

@@ -43,10 +43,7 @@ final class SequenceBody: Sendable {
 
   /// Begins an iteration.
   func start() throws(RequestBodyError) -> BodyPuller {
-    let isFirst = wasStarted.withLock { wasStarted in
-      defer { wasStarted = true }
-      return !wasStarted
-    }
+    let isFirst = !wasStarted.withLock { exchange(&$0, with: true) }
     guard isFirst || isReplayable else { throw .alreadySent }
     return BodyPuller(makePuller(), length: length)
   }

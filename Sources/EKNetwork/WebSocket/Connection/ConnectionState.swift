@@ -49,10 +49,7 @@ struct ConnectionState {
     self.byteCapacity = max(1, byteCapacity)
   }
 
-  mutating func makeID() -> UInt64 {
-    lastID += 1
-    return lastID
-  }
+  mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isReaderHeld: Bool { reader != nil }
 
@@ -137,10 +134,7 @@ struct ConnectionState {
 
   mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
 
-  private mutating func takeReader() -> CheckedContinuation<Void, Never>? {
-    defer { reader = nil }
-    return reader
-  }
+  private mutating func takeReader() -> CheckedContinuation<Void, Never>? { reader.take() }
 
   // MARK: - Sending
 
@@ -253,8 +247,7 @@ struct ConnectionState {
   /// Ends the connection itself.
   mutating func finish() -> (Waiting, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
-    defer { (closers, closeTimer) = ([], nil) }
-    return (Waiting(closers: closers, closeTimer: closeTimer), takeReader())
+    return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), takeReader())
   }
 
   /// Stores a continuation to resume at the end; returns false if the connection has ended already.

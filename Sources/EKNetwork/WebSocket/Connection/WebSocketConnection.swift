@@ -302,11 +302,7 @@ extension WebSocketConnection {
 
   /// Sends a ping, unless the last one still waits for the system: a peer that does not read gets no more.
   private func sendKeepAlivePing() {
-    let isPending = state.withLock { state in
-      defer { state.isKeepAlivePingPending = true }
-      return state.isKeepAlivePingPending
-    }
-    guard !isPending else { return }
+    guard !state.withLock({ exchange(&$0.isKeepAlivePingPending, with: true) }) else { return }
     transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in
       self.state.withLock { $0.isKeepAlivePingPending = false }
     }

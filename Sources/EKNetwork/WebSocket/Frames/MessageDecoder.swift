@@ -142,10 +142,7 @@ struct MessageDecoder {
     }
   }
 
-  private mutating func takeControl() -> Data {
-    defer { control = Data() }
-    return control
-  }
+  private mutating func takeControl() -> Data { exchange(&control, with: Data()) }
 
   private mutating func finishMessage() throws(ProtocolFailure) -> Event {
     if isCompressed {

@@ -37,10 +37,7 @@ struct ReconnectingConnectionState {
     self.maximumBytes = max(0, maximumBytes)
   }
 
-  mutating func makeID() -> UInt64 {
-    lastID += 1
-    return lastID
-  }
+  mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
   var waitingTurns: Int { turns.count }
@@ -111,10 +108,7 @@ struct ReconnectingConnectionState {
     return .wait
   }
 
-  mutating func takeLinkWaiter() -> LinkWaiter? {
-    defer { linkWaiter = nil }
-    return linkWaiter
-  }
+  mutating func takeLinkWaiter() -> LinkWaiter? { linkWaiter.take() }
 
   private var sendError: any Error {
     if case .over(let error?) = phase { error } else { WebSocketError.closed(code: .normalClosure, reason: "") }
@@ -213,10 +207,7 @@ struct ReconnectingConnectionState {
     return ending
   }
 
-  private mutating func takeSenders() -> ([Turn], LinkWaiter?) {
-    defer { linkWaiter = nil }
-    return (turns.removeAll(), linkWaiter)
-  }
+  private mutating func takeSenders() -> ([Turn], LinkWaiter?) { (turns.removeAll(), linkWaiter.take()) }
 }
 
 /// Decides after each lost connection whether and when to reconnect.

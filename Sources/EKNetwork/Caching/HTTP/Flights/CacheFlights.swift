@@ -18,12 +18,7 @@ final class CacheFlights: Sendable {
     }
 
     /// Returns the response itself, once, for the request that was sent. If that has been cancelled, it ends with this object.
-    func take() -> TransportResponse? {
-      response.withLock { response in
-        defer { response = nil }
-        return response
-      }
-    }
+    func take() -> TransportResponse? { response.withLock { $0.take() } }
   }
 
   /// The largest body that is read for several requests at once.
