@@ -118,7 +118,7 @@ struct Exchange: Sendable {
     // Nothing more comes of it.
     if response.body is FailedBody { return response }
     // The request may only take effect when its response ends.
-    response.body = SealingBody(response.body, shared)
+    response.body = ObservedBody(response.body) { _, _, _ in shared.seal() }
     return response
   }
 
@@ -247,87 +247,56 @@ enum ResponseValidation {
   }
 }
 
-/// The body of a stream, whose end is logged.
+/// A body whose chunks and end are reported while it is read, the end once, however it ends.
 ///
 /// Unchecked: `count` is accessed by `next()` only, which has one caller at a time.
 final class ObservedBody: TransportBody, @unchecked Sendable {
+  /// - Parameters:
+  ///   - count: The number of bytes, if there is no error.
+  ///   - error: Why the body was not read to its end; a `CancellationError` if the rest was not wanted.
+  typealias Report = @Sendable (_ count: Int64, _ end: ResponseEnd?, _ error: (any Error)?) -> Void
+
   private let body: any TransportBody
-  private let status: Int
-  private let log: RequestLog
-  private let head: ResponseHead
-  private let isOver = Locked(false)
+  private let onChunk: (@Sendable (Data) -> Void)?
+  private let report: Locked<Report?>
   private var count: Int64 = 0
 
-  init(_ body: any TransportBody, status: Int, head: ResponseHead, log: RequestLog) {
+  init(_ body: any TransportBody, onChunk: (@Sendable (Data) -> Void)? = nil, report: @escaping Report) {
     self.body = body
-    self.status = status
-    self.head = head
-    self.log = log
+    self.onChunk = onChunk
+    self.report = Locked(report)
   }
 
-  deinit { end { log.failed(CancellationError()) } }
+  deinit { finish(because: CancellationError()) }
 
   var end: ResponseEnd? { body.end }
 
   func next() async throws -> Data? {
     do {
       let chunk = try await body.next()
-      count += Int64(chunk?.count ?? 0)
-      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.end?.timings, head: head) } }
+      if let chunk {
+        count += Int64(chunk.count)
+        onChunk?(chunk)
+      } else {
+        finish(count, because: nil)
+      }
       return chunk
     } catch {
-      end { log.failed(error) }
+      finish(because: error)
       throw error
     }
   }
 
   func cancel() {
     body.cancel()
-    end { log.failed(CancellationError()) }
+    finish(because: CancellationError())
   }
 
   func stopReceiving() { body.stopReceiving() }
 
-  private func end(_ report: () -> Void) {
-    let isFirst = isOver.withLock { isOver in
-      defer { isOver = true }
-      return !isOver
-    }
-    if isFirst { report() }
+  private func finish(_ count: Int64 = 0, because error: (any Error)?) {
+    report.withLock { $0.take() }?(count, error == nil ? body.end : nil, error)
   }
-}
-
-/// The body of a response to an unsafe request, after whose end no response requested before it is shared.
-final class SealingBody: TransportBody {
-  private let body: any TransportBody
-  private let shared: SharedFlights<ExchangeKey>
-
-  init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
-    self.body = body
-    self.shared = shared
-  }
-
-  deinit { shared.seal() }
-
-  var end: ResponseEnd? { body.end }
-
-  func next() async throws -> Data? {
-    do {
-      let chunk = try await body.next()
-      if chunk == nil { shared.seal() }
-      return chunk
-    } catch {
-      shared.seal()
-      throw error
-    }
-  }
-
-  func cancel() {
-    body.cancel()
-    shared.seal()
-  }
-
-  func stopReceiving() { body.stopReceiving() }
 }
 
 /// The key of exchanges of one client that can share a response: the identity, everything that is sent except for the

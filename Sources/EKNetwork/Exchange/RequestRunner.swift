@@ -166,8 +166,10 @@ struct RequestRunner {
     do {
       var response = try await open(source, over: exchange, throwsReadError: throwsReadError)
       if let log = exchange.log {
-        response.body = ObservedBody(
-          response.body, status: response.head.statusCode ?? 0, head: response.head, log: log)
+        response.body = ObservedBody(response.body) { [head = response.head] count, end, error in
+          if let error { return log.failed(error) }
+          log.finished(status: head.statusCode ?? 0, bytes: count, timings: end?.timings, head: head)
+        }
       }
       return response
     } catch {

@@ -44,8 +44,8 @@ public final class HARRecorder: NetworkMiddleware {
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {
-    let (options, redaction, backlog) = (options, redaction, backlog)
-    let recorded = HARRequest(request, redaction: redaction, limit: max(0, options.maximumBodySize))
+    let (limit, redaction, backlog) = (max(0, options.maximumBodySize), redaction, backlog)
+    let recorded = HARRequest(request, redaction: redaction, limit: limit)
     let number = backlog.withLock { $0.nextNumber() }
     let (date, start) = (Date(), ContinuousClock.now)
     let response: NetworkMiddlewareResponse
@@ -65,15 +65,17 @@ public final class HARRecorder: NetworkMiddleware {
     }
     let kept = HARExchange.Response(
       status: response.statusCode, reason: response.reasonPhrase, fields: HeaderFieldList(fields))
+    let content = Locked(HARContent())
     return response.watchingBody { body in
-      RecordingBody(body, limit: max(0, options.maximumBodySize)) { content, error, network in
+      ObservedBody(body, onChunk: { chunk in content.withLock { $0.append(chunk, limit: limit) } }) { _, end, error in
         var response = kept
-        response.content = content
-        let exchange = HARExchange(
+        response.content = content.withLock { exchange(&$0, with: HARContent()) }
+        let network = end?.timings
+        let entry = HARExchange(
           number: number, started: date, request: recorded, response: response, error: error?.redactedForLog,
           timings: HARTimings(head: head, total: start.duration(to: .now), network: network),
           protocolName: network?.protocolName, remoteAddress: network?.remoteAddress)
-        backlog.withLock { $0.append(exchange) }
+        backlog.withLock { $0.append(entry) }
       }
     }
   }
@@ -218,67 +220,5 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
 extension Transport {
   fileprivate func recorded(by recorder: HARRecorder) -> any Transport {
     MiddlewareTransport(wire: self, middleware: [recorder], owner: UUID().uuidString)
-  }
-}
-
-/// A body that is recorded while it is read, however that ends.
-final class RecordingBody: TransportBody {
-  private struct State {
-    var content = HARContent()
-    var isOver = false
-  }
-
-  private let body: any TransportBody
-  private let limit: Int
-  private let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
-  private let state = Locked(State())
-
-  /// - Parameters:
-  ///   - limit: The maximum number of bytes to record.
-  ///   - finish: Called once with what was read: at the end of the body, when it fails, or when the rest is not needed.
-  init(
-    _ body: any TransportBody, limit: Int,
-    finish: @escaping @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
-  ) {
-    self.body = body
-    self.limit = limit
-    self.finish = finish
-  }
-
-  deinit { end(CancellationError()) }
-
-  var end: ResponseEnd? { body.end }
-
-  func next() async throws -> Data? {
-    do {
-      guard let chunk = try await body.next() else {
-        end(nil)
-        return nil
-      }
-      state.withLock { state in
-        if !state.isOver { state.content.append(chunk, limit: limit) }
-      }
-      return chunk
-    } catch {
-      end(error)
-      throw error
-    }
-  }
-
-  func cancel() {
-    body.cancel()
-    end(CancellationError())
-  }
-
-  func stopReceiving() { body.stopReceiving() }
-
-  private func end(_ error: (any Error)?) {
-    let content: HARContent? = state.withLock { state in
-      guard !state.isOver else { return nil }
-      state.isOver = true
-      defer { state.content = HARContent() }
-      return state.content
-    }
-    if let content { finish(content, error, error == nil ? body.end?.timings : nil) }
   }
 }
