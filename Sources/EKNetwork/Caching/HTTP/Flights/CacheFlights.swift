@@ -61,7 +61,7 @@ final class CacheFlights: Sendable {
 /// invalidation epoch of the URL.
 struct FlightKey: Hashable, Sendable {
   /// Fields that identify a single request, for logs and traces, and do not affect the response.
-  private static let ignored: Set<String> = [
+  static let ignored: Set<String> = [
     "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
   ]
 
