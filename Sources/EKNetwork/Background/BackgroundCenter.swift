@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A task that the system has.
 struct BackgroundTaskStatus: Sendable {
   /// A number that no other task of the session has in this run.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// What a task of the system's carries across runs of the app, as JSON in its `taskDescription`.
 struct BackgroundRecord: Codable, Equatable, Sendable {
   var id: String

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The key under which a response to a request is stored.
 struct CacheKey: Sendable {
   let request: URLRequest

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The lookup of one call in the store of its policy, behind the middleware: what that adds to a request, such as
 /// credentials, is part of the key. Each attempt is looked up, as each may have another token.
 final class PolicyLookup: Sendable {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// An in-memory cache of responses, each with a time to live of its own. When it is full, expired responses are evicted
 /// first, then the least recently used.
 ///

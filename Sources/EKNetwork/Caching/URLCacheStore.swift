@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Stores responses in a `URLCache`, each under the request that it is a response to, together with its expiry.
 ///
 /// A `URLCache` does not distinguish requests that differ in their header fields, nor, on Linux, in their query or

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The state of one request across its attempts: at most one token refresh, and as many retries as its policy allows.
 struct AttemptState {
   enum Action {

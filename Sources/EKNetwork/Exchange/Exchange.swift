@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One attempt of a request, including its redirects. Some functions are not inlined, for the reason given in
 /// ``RequestRunner``.
 struct Exchange: Sendable {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The redirects of one request (RFC 9110 §15.4): whether to follow them, where to, and with which request.
 struct RedirectState {
   enum Action {

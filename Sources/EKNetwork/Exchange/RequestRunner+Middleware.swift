@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension RequestRunner {
   /// Conversions between the result of a call and the responses of its middleware.
   struct ResponseAdapter<Success: Sendable>: Sendable {

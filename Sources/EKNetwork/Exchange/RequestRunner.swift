@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Performs the attempts of a request, as ``AttemptState`` decides.
 ///
 /// Runs on the caller's actor, because the request, the closures and the policies belong to the caller and need not be

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A HAR 1.2 file as it is written. Names that begin with an underscore are extensions, which the format allows.
 enum HARDocument {
   static let version = "1.2"

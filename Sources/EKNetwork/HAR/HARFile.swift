@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A HAR file of any origin, as far as a replay needs it. What other tools leave out is optional.
 struct HARFile: Decodable {
   struct Log: Decodable {

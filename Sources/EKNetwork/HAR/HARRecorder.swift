@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Middleware that records exchanges for a HAR 1.2 file, which browsers, proxies and other tools read, and from which a
 /// ``ReplaySession`` responds.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Writes the parts of a request without the secrets in them, so that different ones still differ and equal ones are
 /// equal.
 ///

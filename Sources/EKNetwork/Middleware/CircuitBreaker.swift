@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A circuit breaker: after a number of consecutive failures nothing is sent to an origin for a while, then one trial
 /// request tests whether the server has recovered.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A transport with middleware around each of its requests. It is above the HTTP cache: what middleware adds is part of
 /// the client's identity there.
 struct MiddlewareTransport: Transport {

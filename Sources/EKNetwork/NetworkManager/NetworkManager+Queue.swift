@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension NetworkManager {
   /// Adds a request to ``offlineQueue``, which keeps it until it can be sent. Its response is not decoded and not
   /// returned.

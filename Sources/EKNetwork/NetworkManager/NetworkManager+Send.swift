@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 // Which function a call uses depends on whether the request may be decoded elsewhere. The two are in an extension of the
 // protocol, where only the one in the type below can implement `send(_:accessToken:)` of a protocol, also of the user's
 // own: two in the type would be ambiguous. The compiler compares them only with each other, because that one is

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A client that sends typed requests.
 ///
 /// A manager serves one server and one user's token. It may be used from any task or actor; although it is an actor,

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A queue that keeps requests until they can be sent: in memory, or in a folder, where they survive the end of the
 /// process at any moment.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The text that says which request an error is about, and how the server has responded.
 struct FailedExchange {
   /// The number of bytes of a body that are shown.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// What a failure means for another attempt: the one table of failures, for everything that repeats requests or opens
 /// connections again.
 ///

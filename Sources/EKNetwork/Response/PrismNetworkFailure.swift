@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A ``PrismNetworkError`` with its cause.
 ///
 /// The error itself is an enum without associated values, so that code can switch over it. Its cause is passed

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A policy for whether, how often and when a failed attempt is repeated.
 ///
 /// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Selects the implementation that sends the requests of a session.
 enum TransportSelection {
   /// Returns the transport of an injected session.

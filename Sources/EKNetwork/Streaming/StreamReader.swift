@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The reader of one loop over a response body, which requests a chunk only when the parser has consumed the last one.
 ///
 /// There is no task and no buffer between the consumer and the transport. However the loop is left, the sequence that

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A session for tests, which sends configured replies without using the network.
 ///
 /// ```swift

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A rate limiter: sends requests to a server no faster than you and the server allow. Requests that come too early
 /// wait for their turn, in the order of arrival.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The position of a request in a distributed trace: the content of the `traceparent` and `tracestate` fields (W3C
 /// Trace Context, https://www.w3.org/TR/trace-context/).
 ///

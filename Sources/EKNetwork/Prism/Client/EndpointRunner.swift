@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A runner of requests for an adapter's endpoints, which uses ``RequestRunner`` with the adapter's settings.
 ///
 /// Every error that it throws is a ``PrismNetworkFailure`` or a `CancellationError`.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A client that sends requests over a `URLSession`, or over its replacement on Linux (see ``TransportChoice``), and
 /// caches the responses to GETs whose endpoints have a `cacheInterval`.
 ///

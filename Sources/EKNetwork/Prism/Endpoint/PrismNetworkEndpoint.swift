@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One call of an API: its URL, method, header fields, body, and how long the response may be cached. Usually an enum
 /// with a case for each call.
 ///

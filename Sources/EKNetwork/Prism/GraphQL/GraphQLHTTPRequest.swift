@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A GraphQL operation over HTTP (GraphQL over HTTP, §5 and §6).
 struct GraphQLHTTPRequest: NetworkRequest {
   /// The response, undecoded.

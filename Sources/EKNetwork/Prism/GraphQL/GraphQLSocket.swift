@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A subscription over a WebSocket: performs the actions of ``GraphQLSocketState``.
 final class GraphQLSocket: GraphQLSource {
   private let socket: WebSocket

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The body of a request as it is sent, whatever it was made from.
 struct RequestPayload {
   private enum Source {

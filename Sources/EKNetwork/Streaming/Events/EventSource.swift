@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A subscription to server-sent events that reconnects, like a browser's `EventSource`.
 ///
 /// Created by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and reconnects

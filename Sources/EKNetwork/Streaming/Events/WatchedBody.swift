@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The body of an event stream, which fails with `URLError.timedOut` after too long a silence. Time during which no
 /// reader waits does not count as silence.
 final class WatchedBody: TransportBody {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A request as the cache interprets it.
 struct CacheQuery: Sendable {
   let method: String

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension CachingTransport {
   /// RFC 5861 §4.
   private static let errorStatuses: Set<Int> = [500, 502, 503, 504]

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A transport with a cache in front of it, which acts on the ``CachePlan`` of each request, including redirects and
 /// retries, as these are handled above it.
 struct CachingTransport: Transport {
