@@ -162,7 +162,9 @@ struct HARRequest: Sendable, Equatable {
   /// The fingerprints of the values of secret fields, by name in lower case.
   var fingerprints: [String: String]
   var body: HARRequestBody?
+}
 
+extension HARRequest {
   /// - Parameter limit: The maximum number of bytes recorded of the body, if it may be shown.
   init(_ request: URLRequest, redaction: HARRedaction, limit: Int = 0) {
     let sent = request.allHTTPHeaderFields ?? [:]
@@ -171,14 +173,6 @@ struct HARRequest: Sendable, Equatable {
     fields = HeaderFieldList(sent.reduce(into: [:]) { $0[$1.key] = redaction.field($1.key, $1.value, of: request.url) })
     fingerprints = Self.fingerprints(HeaderFieldList(sent), redaction)
     body = HARRequestBody(request, redaction: redaction, limit: limit)
-  }
-
-  init(method: String, url: String, fields: HeaderFieldList, fingerprints: [String: String], body: HARRequestBody?) {
-    self.method = method
-    self.url = url
-    self.fields = fields
-    self.fingerprints = fingerprints
-    self.body = body
   }
 
   /// Returns the fingerprints of the secret fields that may distinguish one user from another.

@@ -257,7 +257,9 @@ struct HARRequestBody: Sendable, Equatable {
   var digest: String?
   /// The body itself, if that may be shown.
   var data: Data?
+}
 
+extension HARRequestBody {
   /// Returns `nil` for a request without a body.
   init?(_ request: URLRequest, redaction: HARRedaction, limit: Int) {
     let type = request.value(forHTTPHeaderField: "Content-Type") ?? ""
@@ -276,12 +278,6 @@ struct HARRequestBody: Sendable, Equatable {
     self.type = type
     size = Int64(body.count)
     digest = redaction.digest(Self.canonical(body, type: type))
-  }
-
-  init(type: String, size: Int64?, digest: String?) {
-    self.type = type
-    self.size = size
-    self.digest = digest
   }
 
   /// Returns whether the two may be the same body, as far as both are known.

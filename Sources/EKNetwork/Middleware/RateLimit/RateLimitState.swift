@@ -225,13 +225,9 @@ struct RateLimitAllowance: Equatable, Sendable {
 
   /// The allowance if it is known only that the server has refused requests: one request is sent as a probe.
   static let probe = RateLimitAllowance(remaining: 1)
+}
 
-  init(remaining: Int, reset: Duration? = nil, limit: Int? = nil) {
-    self.remaining = remaining
-    self.reset = reset
-    self.limit = limit
-  }
-
+extension RateLimitAllowance {
   /// - Parameters:
   ///   - quota: The quota that a response reports.
   ///   - longest: The maximum time until its reset that is accepted.

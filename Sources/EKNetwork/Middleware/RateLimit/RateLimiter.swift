@@ -145,18 +145,10 @@ struct RateLimitReport: Equatable, Sendable {
   static let maximumQuotas = 8
 
   /// The report for a request that was not sent.
-  static let notSent: RateLimitReport = {
-    var report = RateLimitReport()
-    report.isOfNothingSent = true
-    return report
-  }()
+  static let notSent = RateLimitReport(isOfNothingSent: true)
+}
 
-  init(isRefusal: Bool = false, pause: Duration? = nil, quotas: [Quota] = []) {
-    self.isRefusal = isRefusal
-    self.pause = pause
-    self.quotas = quotas
-  }
-
+extension RateLimitReport {
   /// - Parameters:
   ///   - field: Returns the value of a header field by its name.
   ///   - now: The date that dates in header fields are compared with.
