@@ -114,6 +114,9 @@ struct AccessOrder {
   /// Removes a slot from the order.
   mutating func remove(_ slot: Int) { lastUses[slot] = Self.unused }
 
+  /// The slots that are in use, the least recently used first.
+  var slots: [Int] { (start..<log.count).filter(isLast).map { Int(log[$0]) } }
+
   /// Returns the least recently used slot.
   mutating func leastRecent() -> Int? {
     while start < log.count {
