@@ -131,15 +131,7 @@ final class WebSocketConnection: Sendable {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        switch state.withLock({ $0.receive(id: id, receiver) }) {
-        case .message(let message, let reader):
-          reader?.resume()
-          receiver.resume(returning: message)
-        case .end(let error?): receiver.resume(throwing: error)
-        case .end(nil): receiver.resume(returning: nil)
-        case .wait: return true
-        }
-        return false
+        state.withLock { $0.receive(id: id, receiver) }.resume(receiver)
       } leave: { [state] in
         state.withLock { $0.removeReceiver(id) }
       }

@@ -84,10 +84,20 @@ struct ReconnectingConnectionState {
     pendingBytes -= size
   }
 
-  enum Outcome<Value> {
+  enum Outcome<Value: Sendable> {
     case now(Value)
     case wait
     case fail(any Error)
+
+    /// Resumes the caller unless it has to wait; returns whether it has to.
+    func resume(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
+      switch self {
+      case .now(let value): caller.resume(returning: value)
+      case .fail(let error): caller.resume(throwing: error)
+      case .wait: return true
+      }
+      return false
+    }
   }
 
   /// Gives the turn to one sender at a time, which keeps it when a connection is lost, so that the order is preserved.
@@ -141,13 +151,7 @@ struct ReconnectingConnectionState {
     return .done
   }
 
-  enum Reception {
-    case message(WebSocketMessage, CheckedContinuation<Void, Never>?)
-    case end((any Error)?)
-    case wait
-  }
-
-  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> Reception {
+  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> MessageReception {
     if !parked.isEmpty {
       let (message, deliverer) = parked.removeFirst()
       return .message(message, deliverer)
