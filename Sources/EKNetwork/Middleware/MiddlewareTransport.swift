@@ -53,21 +53,6 @@ struct MiddlewareTransport: Transport {
   }
 }
 
-extension Transport {
-  /// Returns the transport with the caches and the middleware of a manager, or an adapter, in front of it.
-  ///
-  /// - Parameter lookup: The lookup of a call's own policy; `nil` if there is none, or it has taken place.
-  func behind(
-    _ cache: HTTPCache?, calls: [any NetworkMiddleware], attempts: [any NetworkMiddleware], owner: String,
-    lookup: PolicyLookup? = nil
-  ) -> any Transport {
-    var transport: any Transport = cache.map { CachingTransport(wire: self, cache: $0) } ?? self
-    if let lookup { transport = PolicyTransport(wire: transport, lookup: lookup) }
-    guard !calls.isEmpty || !attempts.isEmpty else { return transport }
-    return MiddlewareTransport(wire: transport, middleware: attempts.used(for: lookup), owner: owner)
-  }
-}
-
 /// A chain of middleware in order, the first outermost.
 struct MiddlewareChain: Sendable {
   typealias Next = @Sendable (URLRequest) async throws -> NetworkMiddlewareResponse
