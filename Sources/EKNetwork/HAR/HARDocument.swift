@@ -58,7 +58,7 @@ enum HARDocument {
     var request: Request
     var response: Response
     var cache = Nothing()
-    var timings: Timings
+    var timings: [String: Double]
     var serverIPAddress: String?
     /// By which the developer tools of browsers sort and filter.
     var resourceType = "fetch"
@@ -141,16 +141,6 @@ enum HARDocument {
     }
   }
 
-  /// The timings in milliseconds; -1 for a phase that did not happen.
-  struct Timings: Encodable {
-    var blocked: Double
-    var dns: Double
-    var connect: Double
-    var ssl: Double
-    var send: Double
-    var wait: Double
-    var receive: Double
-  }
 }
 
 /// A recorded request: enough to recognise it, and no more of its secrets than may be recorded.
@@ -253,6 +243,14 @@ struct HARTimings: Sendable, Equatable {
   /// The total that HAR requires; ``ssl`` is included in ``connect``.
   var time: Double { (blocked ?? 0) + (dns ?? 0) + (connect ?? 0) + send + wait + receive }
 
+  /// The phases as they are written; -1 for one that did not happen.
+  var phases: [String: Double] {
+    [
+      "blocked": blocked ?? -1, "dns": dns ?? -1, "connect": connect ?? -1, "ssl": ssl ?? -1, "send": send,
+      "wait": wait, "receive": receive,
+    ]
+  }
+
   private static func milliseconds(_ duration: Duration) -> Double {
     let (seconds, attoseconds) = duration.sleepable.components
     return Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000
@@ -265,7 +263,7 @@ extension HARDocument.Entry {
     self.init(
       startedDateTime: exchange.started.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
       time: exchange.timings.time, request: HARDocument.Request(exchange.request, version: version),
-      response: HARDocument.Response(exchange, version: version), timings: HARDocument.Timings(exchange.timings),
+      response: HARDocument.Response(exchange, version: version), timings: exchange.timings.phases,
       serverIPAddress: exchange.remoteAddress)
   }
 }
@@ -327,13 +325,7 @@ extension HARDocument.Content {
   }
 }
 
-extension HARDocument.Timings {
-  fileprivate init(_ timings: HARTimings) {
-    self.init(
-      blocked: timings.blocked ?? -1, dns: timings.dns ?? -1, connect: timings.connect ?? -1, ssl: timings.ssl ?? -1,
-      send: timings.send, wait: timings.wait, receive: timings.receive)
-  }
-}
+
 
 extension HARDocument {
   fileprivate static func fields(_ fields: HeaderFieldList) -> [Field] {
