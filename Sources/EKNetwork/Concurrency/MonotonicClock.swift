@@ -29,7 +29,7 @@ struct ContinuousInstant: Comparable, Sendable {
   static func < (instant: ContinuousInstant, other: ContinuousInstant) -> Bool { instant.sinceStart < other.sinceStart }
 }
 
-/// The time since an instant, in monotonic nanoseconds.
+/// The time since an instant.
 struct ElapsedTime: Sendable {
   private let elapsed: @Sendable () -> Duration
 
@@ -38,7 +38,13 @@ struct ElapsedTime: Sendable {
     elapsed = { start.duration(to: clock.now) }
   }
 
+  var duration: Duration { elapsed() }
   var nanoseconds: UInt64 { elapsed().clampedNanoseconds }
+}
+
+extension Clock where Duration == Swift.Duration {
+  /// Starts measuring. A method of the protocol, because calling one opens an existential clock.
+  func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
 }
 
 extension Duration {

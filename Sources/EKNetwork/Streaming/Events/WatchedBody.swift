@@ -18,23 +18,20 @@ final class WatchedBody: TransportBody {
   private static let shortestPause = Duration.milliseconds(100)
 
   private let body: any TransportBody
-  private let elapsed: @Sendable () -> Duration
+  private let elapsed: ElapsedTime
   private let sleep: @Sendable (Duration) async throws -> Void
   private let state: Locked<State>
 
   init(_ body: any TransportBody, heartbeat: HeartbeatState, clock: any Clock<Duration>) {
     self.body = body
-    elapsed = Self.stopwatch(clock)
+    elapsed = clock.stopwatch()
     sleep = { try await clock.sleep(for: $0.sleepable) }
     state = Locked(State(heartbeat: heartbeat))
   }
 
   deinit { state.withLock { $0.watch }?.cancel() }
 
-  private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
-  }
+
 
   /// Records that the received bytes contained a comment.
   func receivedComment() { state.withLock { $0.heartbeat.receivedComment() } }
@@ -60,7 +57,7 @@ final class WatchedBody: TransportBody {
     begin()
     do {
       let chunk = try await body.next()
-      let now = elapsed()
+      let now = elapsed.duration
       state.withLock { state in
         state.heartbeat.received(after: now - state.lastArrival)
         state.lastArrival = now
@@ -81,7 +78,7 @@ final class WatchedBody: TransportBody {
   }
 
   private func begin() {
-    let now = elapsed()
+    let now = elapsed.duration
     let isFirst = state.withLock { state in
       state.waitingSince = now
       guard state.watch == nil, !state.isOver else { return false }
@@ -105,7 +102,7 @@ final class WatchedBody: TransportBody {
   /// Returns how long to sleep until the silence could be too long, whatever arrives meanwhile; `nil` when the body has
   /// ended or timed out.
   private func timeUntilNextCheck() -> Duration? {
-    let now = elapsed()
+    let now = elapsed.duration
     let (wait, expires): (Duration?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }
       // Detecting a heartbeat shortens the maximum silence.

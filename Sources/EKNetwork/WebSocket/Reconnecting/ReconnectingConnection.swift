@@ -186,7 +186,4 @@ final class ReconnectingConnection: Sendable {
   }
 }
 
-extension Clock where Duration == Swift.Duration {
-  /// Starts measuring. A method of the protocol, because calling one opens an existential clock.
-  fileprivate func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
-}
+
