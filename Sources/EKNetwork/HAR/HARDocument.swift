@@ -325,8 +325,6 @@ extension HARDocument.Content {
   }
 }
 
-
-
 extension HARDocument {
   fileprivate static func fields(_ fields: HeaderFieldList) -> [Field] {
     fields.fields.map { Field(name: $0.name, value: $0.value) }

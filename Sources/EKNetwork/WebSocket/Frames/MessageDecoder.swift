@@ -45,7 +45,9 @@ struct MessageDecoder {
     defer { offset = rest.startIndex }
     do throws(ProtocolFailure) {
       while !isEnded {
-        if frame == nil, let header = try head.next(from: &rest, allowsCompression: inflater != nil) { try begin(header) }
+        if frame == nil, let header = try head.next(from: &rest, allowsCompression: inflater != nil) {
+          try begin(header)
+        }
         guard let frame else { return nil }
         let part = rest.prefix(remaining)
         rest = rest.dropFirst(part.count)

@@ -185,5 +185,3 @@ final class ReconnectingConnection: Sendable {
     ending.driver?.cancel()
   }
 }
-
-
