@@ -53,7 +53,6 @@ final class TokenRefreshCoordinator: Sendable {
   /// The number of refreshes that have succeeded. It must be read before the token of a request.
   var generation: UInt64 { state.withLock { $0.rules.generation } }
 
-  /// Whether a refresh is in flight.
   var isRefreshing: Bool { state.withLock { $0.refresh != nil } }
 
   /// The number of requests that wait for the refresh in flight.

@@ -136,7 +136,6 @@ struct BackgroundState {
     return add(.progress(transfer))
   }
 
-  /// Handles what became of a downloaded file.
   mutating func downloaded(_ id: String, _ result: Result<NetworkResponse, any Error>) {
     eventsAreFinished = false
     files[id] = result
@@ -149,7 +148,6 @@ struct BackgroundState {
     bodies[id] = body.count + data.count <= Self.longestBody ? body + data : Data?.none
   }
 
-  /// Handles the end of a task.
   mutating func completed(
     _ record: BackgroundRecord, _ transfer: BackgroundTransfer, head: ResponseHead?, error: (any Error)?,
     resumeData: Data?

@@ -3,7 +3,6 @@
 /// An expired entry stays until it is removed or its place is needed: it is evicted before any entry that is still
 /// fresh. Time never goes backwards: what has expired at one time stays expired.
 struct ExpiringLRU<Key: Hashable, Value> {
-  /// The maximum number of entries.
   let capacity: Int
 
   private var slots: [Key: Int] = [:]
@@ -58,7 +57,6 @@ struct ExpiringLRU<Key: Hashable, Value> {
     return old
   }
 
-  /// Removes a value and returns it.
   @discardableResult
   mutating func remove(_ key: Key) -> Value? {
     slots[key].flatMap { free($0) }
@@ -104,20 +102,17 @@ struct AccessOrder {
   /// Adds a slot, numbered after the existing ones.
   mutating func grow() { lastUses.append(Self.unused) }
 
-  /// Records a use of a slot.
   mutating func use(_ slot: Int) {
     if log.count > 2 * lastUses.count + 64 { compact() }
     lastUses[slot] = Int32(log.count)
     log.append(Int32(slot))
   }
 
-  /// Removes a slot from the order.
   mutating func remove(_ slot: Int) { lastUses[slot] = Self.unused }
 
   /// The slots that are in use, the least recently used first.
   var slots: [Int] { (start..<log.count).filter(isLast).map { Int(log[$0]) } }
 
-  /// Returns the least recently used slot.
   mutating func leastRecent() -> Int? {
     while start < log.count {
       if isLast(start) { return Int(log[start]) }
@@ -152,7 +147,6 @@ struct ExpiryQueue {
   private struct Entry {
     let deadline: UInt64
     let slot: Int32
-    /// The version of the slot's deadline.
     let version: UInt32
   }
 

@@ -228,7 +228,6 @@ struct URLCacheStore: ResponseStore {
   }
 
   extension OpenFile {
-    /// The names in a folder.
     fileprivate var names: [String] {
       let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard copy >= 0, let entries = fdopendir(copy) else { return [] }

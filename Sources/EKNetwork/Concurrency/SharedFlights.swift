@@ -181,7 +181,6 @@ struct FlightState<Waiter> {
   private var waiters: [UInt64: Waiter] = [:]
   /// Whether a caller may still join.
   private(set) var isOpen = true
-  /// The failure of the work, if it has failed.
   private(set) var failure: FlightFailure?
 
   var count: Int { waiters.count }

@@ -21,7 +21,6 @@ struct DownloadState: Equatable, Sendable {
     case fail(DownloadError)
   }
 
-  /// An identifier of the resource.
   let resource: String
   /// An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   private let source: String?
@@ -102,7 +101,6 @@ struct DownloadState: Equatable, Sendable {
     }
   }
 
-  /// Records that bytes of the body were written.
   mutating func wrote(_ count: Int) throws(DownloadError) {
     length += Int64(count)
     if let end, length > end { throw .incomplete(received: length, announced: end) }
@@ -120,7 +118,6 @@ struct DownloadState: Equatable, Sendable {
     return length < total ? .requestRest : .complete
   }
 
-  /// Records that the bytes were discarded.
   mutating func discarded() {
     representation = nil
     total = nil

@@ -76,7 +76,6 @@ final class PartialFile: Sendable {
     return true
   }
 
-  /// Removes the file and its note.
   func discard() {
     unlink(noteURL.path)
     unlink(url.path)

@@ -25,7 +25,6 @@ struct AttemptState {
     canRefresh = allowsRetry && hasRefresher
   }
 
-  /// The number of retries so far.
   var retryCount: Int { retries.retryCount }
 
   /// Handles a response. `error` makes the error of a response that is not accepted.
@@ -75,7 +74,6 @@ protocol AttemptSource {
   /// Whether each attempt certainly has a new body, so that a consumed one does not prevent a retry.
   var makesNewBodies: Bool { get }
 
-  /// Builds the request of one attempt.
   func build() throws -> URLRequest
 
   /// Returns the error for a response with an error status.

@@ -33,7 +33,6 @@ struct RedirectState {
     self.hasLeftOrigin = hasLeftOrigin
   }
 
-  /// The number of redirects followed.
   var hops: Int { visited.count }
 
   /// Handles a response to `request`. `decision` is that of the user's own session delegate.

@@ -24,7 +24,6 @@ struct RequestRunner {
   var refreshFailed: Locked<Bool>?
   /// Whether the error of the call is that of its token: of the closure, or of the refresh.
   var hasTokenFailed: Bool { token?.hasFailed == true || refreshFailed?.withLock { $0 } == true }
-  /// The defaults of the client's requests.
   var defaults: ClientDefaults?
   /// The middleware around whole calls. That of attempts is in `transport`.
   var middleware: [any NetworkMiddleware] = []

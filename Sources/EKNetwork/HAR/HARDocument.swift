@@ -174,7 +174,6 @@ extension HARRequest {
     }
   }
 
-  /// The method and the URL.
   var line: String { "\(method) \(url)" }
 
   var cost: Int {
@@ -188,7 +187,6 @@ struct HARContent: Sendable, Equatable {
   /// The maximum number of chunk sizes that are kept.
   private static let maximumPieces = 4096
 
-  /// The recorded bytes.
   private(set) var data = Data()
   /// The size of the whole body in bytes.
   private(set) var size: Int64 = 0

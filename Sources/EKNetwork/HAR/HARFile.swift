@@ -154,7 +154,6 @@ extension DecodingError {
   }
 }
 
-/// A request and its outcome.
 struct HARExchange: Sendable {
   struct Response: Sendable {
     var status: Int
@@ -191,7 +190,6 @@ struct HARExchangeList {
   private var lastNumber = 0
   private var size = 0
   private(set) var exchanges: ArraySlice<HARExchange> = []
-  /// The number of dropped exchanges.
   private(set) var dropped = 0
   private var unreleased = 0
 
@@ -248,7 +246,6 @@ public enum HARError: NonRetriableError, LocalizedError, Equatable, Sendable {
   }
 }
 
-/// The recorded body of a request.
 struct HARRequestBody: Sendable, Equatable {
   var type: String
   /// The size in bytes; `nil` if it is unknown before the body is sent.

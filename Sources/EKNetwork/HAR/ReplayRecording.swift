@@ -215,7 +215,6 @@ extension HARRequestBody {
 }
 
 extension HARFile {
-  /// The reason why an entry is invalid.
   struct EntryFailure: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }

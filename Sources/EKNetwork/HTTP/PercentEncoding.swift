@@ -56,7 +56,6 @@ struct ByteSet: Sendable {
     return set
   }
 
-  /// Creates a set of the given ASCII characters.
   init(_ characters: StaticString) {
     characters.withUTF8Buffer { for byte in $0 { insert(byte) } }
   }

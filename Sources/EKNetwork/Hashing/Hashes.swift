@@ -28,7 +28,6 @@ private enum Hashing {
     words.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
   }
 
-  /// Returns the words in hexadecimal digits.
   static func hexadecimal(_ words: [UInt32]) -> String {
     let text = words.flatMap { word in
       stride(from: 28, through: 0, by: -4).map { digits[Int(word >> UInt32($0) & 15)] }
@@ -48,7 +47,6 @@ enum SHA256 {
     Hashing.bytes(words(message))
   }
 
-  /// Returns the hash in hexadecimal digits.
   static func hexadecimal(_ message: [UInt8]) -> String { Hashing.hexadecimal(words(message)) }
 
   private static func words(_ message: [UInt8]) -> [UInt32] {
@@ -136,7 +134,6 @@ enum MD5 {
   private static let shifts: [[UInt32]] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]]
   private static let constants = (1...64).map { UInt32(abs(sin(Double($0))) * 4_294_967_296) }
 
-  /// Returns the hash in hexadecimal digits.
   static func hexadecimal(_ message: [UInt8]) -> String {
     var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
     Hashing.blocks(message, isBigEndian: false) { add($0, to: &state) }

@@ -35,7 +35,6 @@ struct NetworkLogger: Sendable {
     nonmutating set { state.replace(\.handler, with: newValue) }
   }
 
-  /// Whether there may be a listener.
   var hasListeners: Bool {
     #if canImport(os)
       handler != nil || systemLog.log.isEnabled(type: .error)
@@ -123,7 +122,6 @@ struct RequestLog: Sendable {
     logger.log(.debug, "Request started", base(["url": url.redactedForLog, "attempt": "\(attempt)"]))
   }
 
-  /// Reports that the server redirected and the request follows.
   func redirected(status: Int, to url: URL) {
     report(.redirected(status: status, to: url))
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
@@ -144,7 +142,6 @@ struct RequestLog: Sendable {
       base(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
   }
 
-  /// Reports that the complete response has arrived.
   func finished(status: Int, bytes: Int64, timings: NetworkTimings?, head: ResponseHead? = nil) {
     let elapsed = elapsed
     report(
@@ -155,7 +152,6 @@ struct RequestLog: Sendable {
       base(["status": "\(status)", "bytes": "\(bytes)", "duration": elapsed.inSecondsForLog]))
   }
 
-  /// Reports that a response and its body have arrived.
   @inline(never)
   func finished(_ response: CollectedResponse) {
     finished(
@@ -190,7 +186,6 @@ struct RequestLog: Sendable {
 }
 
 extension Duration {
-  /// The duration in seconds with three decimals.
   fileprivate var inSecondsForLog: String {
     let (seconds, attoseconds) = components
     let milliseconds = abs(attoseconds / 1_000_000_000_000_000)

@@ -165,7 +165,6 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     case trying(Int)
   }
 
-  /// The decision about a request.
   enum Verdict: Equatable {
     case go
     /// The request may be sent, as the trial.

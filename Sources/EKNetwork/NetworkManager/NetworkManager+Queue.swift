@@ -41,7 +41,6 @@ extension NetworkManager {
     return queued
   }
 
-  /// Sends a queued request.
   nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)

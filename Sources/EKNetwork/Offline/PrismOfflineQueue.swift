@@ -328,7 +328,6 @@ extension PrismOfflineQueue {
     } while flushing.succeeded(isEmpty: state.count == 0 || !delivers)
   }
 
-  /// Whether a flush is under way.
   nonisolated var isFlushing: Bool { flights.count > 0 }
 
   var delivers: Bool {

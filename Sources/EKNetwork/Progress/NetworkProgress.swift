@@ -195,7 +195,6 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   var current: Value { state.withLock { $0.current.value } }
 
-  /// The number of tasks that wait for a change.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
   /// Changes the value, and resumes the waiting tasks if it differs. `change` runs under the lock.
@@ -268,14 +267,12 @@ struct PendingProgress {
 
   mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 
-  /// Returns the update to publish now.
   mutating func take() -> ProgressUpdate {
     isScheduled = false
     return newest
   }
 }
 
-/// The values of a progress.
 struct ProgressUpdate: Equatable, Sendable {
   var fraction = 0.0
   var completedBytes: Int64 = 0

@@ -73,7 +73,6 @@ extension DecodingError {
     }
   }
 
-  /// Returns the same error, with another context.
   func with(_ change: (Context) -> Context) -> DecodingError {
     switch self {
     case .typeMismatch(let type, let context): .typeMismatch(type, change(context))

@@ -231,7 +231,6 @@ struct FailureRecord: Sendable {
     entries.append(entry)
   }
 
-  /// Adds a request that has ended.
   mutating func add(_ repeatability: Repeatability) {
     if !repeatability.isHarmless { isHarmlessToRepeat = false }
     if repeatability.wasCompleted { forbidsRepetition = true }

@@ -136,7 +136,6 @@ extension RetryPolicy {
   }
 }
 
-/// The delay before a retry.
 enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)

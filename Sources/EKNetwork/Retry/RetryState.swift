@@ -11,7 +11,6 @@ struct RetryState {
 
   private let policy: RetryPolicy
   private let isAllowed: Bool
-  /// The number of retries so far.
   private(set) var retryCount = 0
 
   /// - Parameter isAllowed: The request's `allowsRetry`.

@@ -2,13 +2,11 @@ import Foundation
 
 /// Selects the implementation that sends the requests of a session.
 enum TransportSelection {
-  /// Returns the transport of an injected session.
   static func transport(for session: any URLSessionProtocol, choice: TransportChoice = .automatic) -> any Transport {
     guard let session = session as? URLSession else { return SessionTransport(session) }
     return transport(for: session, choice: choice)
   }
 
-  /// Returns the transport of an injected streaming session.
   static func transport(
     for session: any URLSessionStreamingProtocol, choice: TransportChoice = .automatic
   ) -> any Transport {
@@ -88,7 +86,6 @@ public enum TransportChoice: Sendable, Equatable {
   /// Connections with options, of which TLS is one: a version of HTTP, a Unix domain socket.
   case connecting(with: ConnectionOptions)
 
-  /// The options; `nil` if there are none.
   var connectionOptions: ConnectionOptions? {
     switch self {
     case .automatic, .urlSession: nil

@@ -12,7 +12,6 @@ protocol StreamParser: Sendable {
   mutating func finish() throws -> Element?
 }
 
-/// A parser that returns the chunks unchanged.
 struct ChunkParser: StreamParser {
   private var chunk: Data?
 
@@ -23,7 +22,6 @@ struct ChunkParser: StreamParser {
   mutating func finish() -> Data? { nil }
 }
 
-/// A parser that returns the bytes of the chunks.
 struct ByteParser: StreamParser {
   // An array, because accessing its elements costs less than with Data.
   private var chunk: [UInt8] = []

@@ -84,7 +84,6 @@ struct RateLimitState: Sendable {
     begin(at: now)
   }
 
-  /// Removes a waiting request.
   mutating func leave(_ id: UInt64) { line.remove(id) }
 
   /// Records the response or failure of a request that was sent.

@@ -124,7 +124,6 @@ public final class RateLimiter: NetworkMiddleware {
 
 /// The limits for further requests that a response reports.
 struct RateLimitReport: Equatable, Sendable {
-  /// The remainder of a quota.
   struct Quota: Equatable, Sendable {
     var name = ""
     var remaining: Int

@@ -93,7 +93,6 @@ private struct EndpointAttempts: AttemptSource {
   }
 }
 
-/// Decodes entities from response bodies.
 enum EntityDecoding {
   static func decode<Value: Decodable>(
     _ type: Value.Type, from data: Data, with formatter: DateFormatter?

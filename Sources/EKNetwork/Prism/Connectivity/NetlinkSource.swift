@@ -135,7 +135,6 @@ struct NetlinkState {
   private var mustStartOver = false
   private var interruptions = 0
 
-  /// Whether a dump is in progress.
   var isDumping: Bool { !open.isEmpty }
 
   /// Whether packets can leave the machine: over a link that is running and has an address, along a route through it.
@@ -145,7 +144,6 @@ struct NetlinkState {
     return routes.contains { $0.indices.contains(where: usable.contains) }
   }
 
-  /// Clears the state and requests all dumps.
   mutating func start() -> Action {
     guard open.isEmpty else {
       // One dump at a time: the kernel returns EBUSY for a second.

@@ -185,7 +185,6 @@ extension PrismNetworkEndpoint {
   }
 }
 
-/// Builds the URL of an endpoint from its parts.
 enum EndpointURL {
   static func make<Endpoint: PrismNetworkEndpoint>(of endpoint: Endpoint) throws -> URL {
     guard let url = url(of: endpoint), url.host?.isEmpty == false else {
@@ -252,7 +251,6 @@ extension UInt8 {
   fileprivate var isHexDigit: Bool { PercentEncoding.value(ofDigit: self) != nil }
 }
 
-/// The encoded body of an endpoint, and its content type.
 struct EndpointBody {
   private enum Content {
     case data(Data)
@@ -283,7 +281,6 @@ struct EndpointBody {
     }
   }
 
-  /// Sets the body of the request.
   func attach(to request: inout URLRequest) {
     switch content {
     case .data(let data): request.httpBody = data

@@ -196,7 +196,6 @@ extension URLRequest {
     if let length = source.length { setValue(String(length), forHTTPHeaderField: "Content-Length") }
   }
 
-  /// The length of its body, if it is known.
   fileprivate var bodyLength: Int64? {
     httpBody.map { Int64($0.count) } ?? value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
   }

@@ -41,7 +41,6 @@ final class SequenceBody: Sendable {
   /// Whether it cannot be sent, because a request has begun to.
   var isUsedUp: Bool { !isReplayable && wasStarted.withLock { $0 } }
 
-  /// Begins an iteration.
   func start() throws(RequestBodyError) -> BodyPuller {
     let isFirst = !wasStarted.withLock { exchange(&$0, with: true) }
     guard isFirst || isReplayable else { throw .alreadySent }

@@ -15,7 +15,6 @@ struct EventSourceState {
   /// The number of consecutive waits without an opened stream between them.
   private var waits = 0
   private var isOpen = false
-  /// Whether a stream has ever opened.
   private var hasOpened = false
   private var hasReceived = false
   private var reconnectionTime: Duration?
@@ -40,7 +39,6 @@ struct EventSourceState {
     waits = 0
   }
 
-  /// Records that an event has been delivered.
   mutating func received() { hasReceived = true }
 
   /// Records that the owner has closed the open stream in order to reconnect.

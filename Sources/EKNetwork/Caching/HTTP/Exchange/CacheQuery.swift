@@ -137,7 +137,6 @@ extension CacheEntry {
 }
 
 extension ResponseHead {
-  /// Returns the head with one more field.
   func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
     guard let status = statusCode else { return self }
     var fields = fields

@@ -6,7 +6,6 @@ import Foundation
 /// its head; if it may not, the requests that waited are sent separately, and no later request for the URL waits until
 /// a response could be stored.
 final class CacheFlights: Sendable {
-  /// The result of a flight.
   final class SharedResult: Sendable {
     private let response: Locked<TransportResponse?>
     /// The response for the other requests, as it was stored; `nil` if they may not use it.

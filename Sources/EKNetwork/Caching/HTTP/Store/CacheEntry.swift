@@ -74,7 +74,6 @@ struct CacheLocation: Sendable, Hashable {
     return parts.string ?? text
   }
 
-  /// The location at which a response is stored.
   init(url: String, identity: RequestIdentity, directives: CacheDirectives) {
     self.init(
       url: url,
@@ -116,7 +115,6 @@ final class BodyGatherer {
   static let greatestBuffer: Int64 = 256 * 1024
   private static let greatestReservation: Int64 = 1024 * 1024
 
-  /// A complete body.
   enum Content {
     case data(Data)
     case written(DiskBodyWriter)
@@ -169,7 +167,6 @@ final class BodyGatherer {
     return true
   }
 
-  /// Returns the complete body.
   func finish() -> Content { writer.map { .written($0) } ?? .data(data) }
 
   private func write(_ chunk: Data) -> Bool {

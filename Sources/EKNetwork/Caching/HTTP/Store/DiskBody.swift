@@ -9,7 +9,6 @@ final class DiskBody: Sendable {
   let length: Int64
   private let number: UInt64
   private let file: OpenFile
-  /// Called when the file is damaged.
   private let onDamage: @Sendable () -> Void
 
   /// Opens a file; returns `nil` if it does not exist or does not have the expected length.
