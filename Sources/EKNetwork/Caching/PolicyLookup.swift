@@ -115,15 +115,9 @@ final class PolicyLookup: Sendable {
 }
 
 /// A transport with a ``PolicyLookup`` in front of it.
-struct PolicyTransport: Transport {
+struct PolicyTransport: WrappingTransport {
   let wire: any Transport
   let lookup: PolicyLookup
-
-  var resolvesRedirects: Bool { wire.resolvesRedirects }
-  var countsSentBytes: Bool { wire.countsSentBytes }
-  var resourceTimeout: Duration? { wire.resourceTimeout }
-  var implementation: TransportDescription? { wire.implementation }
-  var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     if !request.hop.isRedirected, let stored = await lookup.stored(for: request.hop) { return stored }

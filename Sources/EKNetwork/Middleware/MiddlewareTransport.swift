@@ -2,18 +2,13 @@ import Foundation
 
 /// A transport with middleware around each of its requests. It is above the HTTP cache: what middleware adds is part of
 /// the client's identity there.
-struct MiddlewareTransport: Transport {
+struct MiddlewareTransport: WrappingTransport {
   let wire: any Transport
   let middleware: [any NetworkMiddleware]
   /// Identifies the owner of the middleware. Anything stored above this transport is keyed by the request before
   /// middleware, and is only for requests of this owner: other middleware may send the same request for another user.
   let owner: String
 
-  var resolvesRedirects: Bool { wire.resolvesRedirects }
-  var countsSentBytes: Bool { wire.countsSentBytes }
-  var resourceTimeout: Duration? { wire.resourceTimeout }
-  var implementation: TransportDescription? { wire.implementation }
-  var connectionSettings: ConnectionSettings { wire.connectionSettings }
   var sessionSettings: SessionSettings {
     let settings = wire.sessionSettings
     return SessionSettings(settings, owner: owner + (settings.owner ?? ""))

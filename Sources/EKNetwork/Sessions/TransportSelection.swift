@@ -95,6 +95,20 @@ public enum TransportChoice: Sendable, Equatable {
   }
 }
 
+/// A transport in front of another, which has its properties.
+protocol WrappingTransport: Transport {
+  var wire: any Transport { get }
+}
+
+extension WrappingTransport {
+  var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var countsSentBytes: Bool { wire.countsSentBytes }
+  var resourceTimeout: Duration? { wire.resourceTimeout }
+  var implementation: TransportDescription? { wire.implementation }
+  var connectionSettings: ConnectionSettings { wire.connectionSettings }
+  var sessionSettings: SessionSettings { wire.sessionSettings }
+}
+
 /// A transport that fails every request, for options that no implementation supports: nothing is sent over a connection
 /// that is less secure than required.
 struct UnavailableTransport: Transport {
