@@ -230,13 +230,7 @@ enum EndpointURL {
   private static func query(_ items: [URLQueryItem]?) -> String? {
     guard let items, !items.isEmpty else { return nil }
     var bytes: [UInt8] = []
-    for (index, item) in items.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: "&")) }
-      PercentEncoding.append(item.name, to: &bytes, allowed: Characters.query)
-      guard let value = item.value else { continue }
-      bytes.append(UInt8(ascii: "="))
-      PercentEncoding.append(value, to: &bytes, allowed: Characters.query)
-    }
+    EncodedPairs.append(items, to: &bytes) { PercentEncoding.append($0, to: &$1, allowed: Characters.query) }
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -260,6 +254,14 @@ struct EndpointBody {
   private let content: Content
   let contentType: String
 
+  static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    // Sorted keys: the same value has the same bytes each time, and in a query the same URL.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    return encoder
+  }
+
   init(_ body: any Encodable) throws {
     switch body {
     case let text as String:
@@ -272,11 +274,7 @@ struct EndpointBody {
       content = .source(.segments(try form.segments()))
       contentType = form.contentType
     default:
-      let encoder = JSONEncoder()
-      // Sorted keys make the bytes the same each time.
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      encoder.dateEncodingStrategy = .iso8601
-      content = .data(try encoder.encode(body))
+      content = .data(try Self.encoder.encode(body))
       contentType = PrismNetworkHeaderType.json.rawValue
     }
   }

@@ -67,7 +67,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     } else {
       method = .post
       queryParameters = nil
-      body = RequestBody(data: try Self.encoder.encode(parameters), contentType: "application/json")
+      body = RequestBody(data: try EndpointBody.encoder.encode(parameters), contentType: "application/json")
     }
   }
 
@@ -90,14 +90,6 @@ struct GraphQLHTTPRequest: NetworkRequest {
       query: query.query, operationName: query.operationName, variables: GraphQLVariables(query), extensions: nil)
   }
 
-  static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    // The same operation always has the same bytes, and the same URL.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    return encoder
-  }
-
   private struct PersistedQuery: Encodable {
     let version: Int
     let sha256Hash: String
@@ -117,8 +109,8 @@ struct GraphQLHTTPRequest: NetworkRequest {
       var items: [String: String] = [:]
       items["query"] = query
       items["operationName"] = operationName
-      items["variables"] = try variables.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
-      items["extensions"] = try extensions.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
+      items["variables"] = try variables.map { String(decoding: try EndpointBody.encoder.encode($0), as: UTF8.self) }
+      items["extensions"] = try extensions.map { String(decoding: try EndpointBody.encoder.encode($0), as: UTF8.self) }
       return items
     }
   }

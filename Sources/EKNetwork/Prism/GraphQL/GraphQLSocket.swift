@@ -242,6 +242,6 @@ struct GraphQLSocketState {
   }
 
   private static func text(_ message: some Encodable) throws -> String {
-    String(decoding: try GraphQLHTTPRequest.encoder.encode(message), as: UTF8.self)
+    String(decoding: try EndpointBody.encoder.encode(message), as: UTF8.self)
   }
 }
