@@ -137,9 +137,7 @@ struct DigestChallenge: Equatable, Sendable {
   private func user(_ user: String) -> String {
     if hashesUser { return "username=\"\(algorithm.hash("\(user):\(realm)"))\"" }
     if user.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return "username=\(Self.quoted(user))" }
-    var encoded: [UInt8] = []
-    PercentEncoding.append(user, to: &encoded, allowed: PercentEncoding.unreserved)
-    return "username*=UTF-8''" + String(decoding: encoded, as: UTF8.self)
+    return "username*=UTF-8''" + PercentEncoding.encoded(user, allowed: PercentEncoding.unreserved)
   }
 
   private static func quoted(_ text: String) -> String {
