@@ -10,9 +10,7 @@ enum HARDocument {
   static func data(_ exchanges: [HARExchange], redaction: HARRedaction, dropped: Int) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let log = Log(
-      redaction: Redaction(salt: redaction.salt, hidesSecrets: redaction.hidesSecrets),
-      comment: dropped > 0 ? "\(dropped) older entries were dropped" : nil)
+    let log = Log(redaction: redaction, comment: dropped > 0 ? "\(dropped) older entries were dropped" : nil)
     // Entry by entry: encoding all of them at once would take several times the memory.
     var data = Data("{\"log\":".utf8) + (try encoder.encode(log)).dropLast() + Data(",\"entries\":[".utf8)
     for (index, exchange) in exchanges.enumerated() {
@@ -31,18 +29,13 @@ enum HARDocument {
 
     var version = HARDocument.version
     var creator = Creator()
-    var redaction: Redaction
+    var redaction: HARRedaction
     var comment: String?
 
     enum CodingKeys: String, CodingKey {
       case version, creator, comment
       case redaction = "_redaction"
     }
-  }
-
-  struct Redaction: Codable {
-    var salt: String
-    var hidesSecrets: Bool
   }
 
   struct Field: Codable {

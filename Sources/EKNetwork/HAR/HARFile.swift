@@ -5,7 +5,7 @@ struct HARFile: Decodable {
   struct Log: Decodable {
     var entries: [ReadEntry]
     /// Only in files of this library.
-    var redaction: HARDocument.Redaction?
+    var redaction: HARRedaction?
 
     enum CodingKeys: String, CodingKey {
       case entries

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// A recorder and a replay with the same salt write the same request identically, by which a recorded response is
 /// found.
-struct HARRedaction: Sendable, Equatable {
+struct HARRedaction: Codable, Sendable, Equatable {
   static let hidden = "<redacted>"
   private static let prefix = "redacted-"
   /// The number of bytes that are hashed at a time, so that a long body is not copied as a whole.
