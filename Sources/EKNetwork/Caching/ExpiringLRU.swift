@@ -36,20 +36,14 @@ struct ExpiringLRU<Key: Hashable, Value> {
   mutating func store(_ value: Value, for key: Key, deadline: UInt64, now time: UInt64) -> Value? {
     guard capacity > 0 else { return value }
     now = max(now, time)
+    let known = slots[key]
     var old: Value?
-    var slot = slots[key]
-    if let slot {
-      old = values[slot]
+    if let known {
+      old = values[known]
     } else if count >= capacity {
       old = (expiry.expired(at: now) ?? uses.leastRecent()).flatMap { free($0) }
     }
-    if slot == nil {
-      let new = freeSlots.popLast() ?? newSlot()
-      slots[key] = new
-      keys[new] = key
-      slot = new
-    }
-    guard let slot else { return old }
+    let slot = known ?? newSlot(for: key)
     values[slot] = value
     // The greatest deadline is reserved for none.
     expiry.set(min(deadline, ExpiryQueue.none - 1), for: slot)
@@ -62,12 +56,16 @@ struct ExpiringLRU<Key: Hashable, Value> {
     slots[key].flatMap { free($0) }
   }
 
-  private mutating func newSlot() -> Int {
-    keys.append(nil)
-    values.append(nil)
-    uses.grow()
-    expiry.grow()
-    return keys.count - 1
+  private mutating func newSlot(for key: Key) -> Int {
+    let slot = freeSlots.popLast() ?? keys.count
+    if slot == keys.count {
+      keys.append(nil)
+      values.append(nil)
+      uses.grow()
+      expiry.grow()
+    }
+    (keys[slot], slots[key]) = (key, slot)
+    return slot
   }
 
   private mutating func free(_ slot: Int) -> Value? {
