@@ -74,9 +74,8 @@ enum RetryAfter: Equatable, Sendable {
   /// - Parameter now: The time that determines the century of a two-digit year.
   init?(_ value: String, now: Date) {
     let text = SingletonField.value(ofJoined: value).trimmingCharacters(in: Self.optionalWhitespace)
-    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      // RFC 9111 §1.2.2: a number too large to represent is taken as 2³¹.
-      self = .seconds(text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), 2_147_483_648) })
+    if let seconds = DeltaSeconds.parse(text) {
+      self = .seconds(seconds)
     } else if let date = HTTPDate.parse(text, now: now) {
       self = .date(date)
     } else {
