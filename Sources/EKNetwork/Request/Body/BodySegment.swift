@@ -77,8 +77,7 @@ struct FileSegment: Equatable, Sendable {
   /// Throws if the file is no longer the one that was announced: if it has another size, was replaced, or was written
   /// to.
   func check(_ file: OpenFile) throws(RequestBodyError) {
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0 else { throw Self.error(errno, url) }
+    guard let status = file.status else { throw Self.error(errno, url) }
     let now = try FileSegment(url, status)
     guard now.fileSize == fileSize, version == nil || now.version == version else {
       throw .fileChanged(url, announced: fileSize, actual: now.fileSize)

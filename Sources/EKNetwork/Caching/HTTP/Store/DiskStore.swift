@@ -78,14 +78,12 @@ final class DiskStore: Sendable {
       if errno != ENOENT { folder.fail(.read, full, errno) }
       return nil
     }
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0,
-      (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: status.st_size))
+    guard let size = file.size, (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: size))
     else {
       damaged(path)
       return nil
     }
-    var bytes = Data(count: Int(status.st_size))
+    var bytes = Data(count: Int(size))
     guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }),
       let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0, trust: name.trust) }), record.key == name.key
     else {
