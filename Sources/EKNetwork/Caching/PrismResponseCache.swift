@@ -65,11 +65,6 @@ public actor PrismResponseCache {
     entries = ExpiringLRU(capacity: maxSize)
   }
 
-  /// Returns the entry, however old, and whether it is fresh. It stays.
-  func stored(_ key: String) -> (entry: PrismCacheEntry, isFresh: Bool)? {
-    entries.value(for: key, now: time.nanoseconds).map { ($0.value, !$0.isExpired) }
-  }
-
   /// The cost of maintaining the orders so far: see ``ExpiringLRU/revisits``.
   var revisits: Int { entries.revisits }
 }
@@ -158,7 +153,9 @@ protocol ResponseStore: Sendable {
 }
 
 extension PrismResponseCache: ResponseStore {
-  func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? { stored(key.text) }
+  func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? {
+    entries.value(for: key.text, now: time.nanoseconds).map { ($0.value, !$0.isExpired) }
+  }
   var removalCount: Int { removals.count }
   func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) {
     if removals.epoch(of: key.text) <= removalCount { set(key.text, entry: entry) }

@@ -118,13 +118,6 @@ final class BodyGatherer {
   enum Content {
     case data(Data)
     case written(DiskBodyWriter)
-
-    var length: Int64 {
-      switch self {
-      case .data(let data): Int64(data.count)
-      case .written(let writer): writer.length
-      }
-    }
   }
 
   private let memoryLimit: Int64
