@@ -90,11 +90,18 @@ extension Duration {
 }
 
 extension FixedWidthInteger {
+  /// Returns the number in at least so many digits.
+  func text(digits: Int, radix: Int = 10) -> String {
+    let text = String(self, radix: radix)
+    return String(repeating: "0", count: Swift.max(0, digits - text.count)) + text
+  }
+
   /// Adds one and returns the sum: the next of a series of numbers.
   mutating func increment() -> Self {
     self += 1
     return self
   }
+
   /// Returns the sum of two non-negative numbers, or the greatest representable number: sizes and times from outside
   /// can have any value.
   func addingClamped(_ other: Self) -> Self {

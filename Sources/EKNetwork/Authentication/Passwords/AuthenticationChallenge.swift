@@ -119,8 +119,7 @@ struct DigestChallenge: Equatable, Sendable {
     let hash = algorithm.hash
     var key = hash("\(credential.user):\(realm):\(credential.password)")
     if isSession { key = hash("\(key):\(nonce):\(clientNonce)") }
-    let digits = String(count, radix: 16)
-    let number = String(repeating: "0", count: 8 - digits.count) + digits
+    let number = count.text(digits: 8, radix: 16)
     let use = hasQuality ? "\(nonce):\(number):\(clientNonce):auth" : nonce
     let response = hash("\(key):\(use):\(hash("\(method):\(target)"))")
 
