@@ -166,9 +166,6 @@ extension PrismResponseCache: ResponseStore {
 }
 
 extension PrismCacheEntry {
-  /// - Parameters:
-  ///   - ttl: How long the response is fresh.
-  ///   - date: The time at which the response was received.
   init(_ response: CollectedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
       data: response.data, statusCode: response.head.statusCode ?? 0,

@@ -41,12 +41,10 @@ struct DownloadState: Equatable, Sendable {
   private var end: Int64?
 
   /// - Parameters:
-  ///   - resource: An identifier of the resource.
   ///   - source: An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   ///   - requester: An identifier of the requester, and of the requested variant.
   ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
   ///   - held: The version that the bytes of an earlier download belong to.
-  ///   - length: The number of those bytes.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
   ///   - isRepeatable: Whether it is a GET, and the download may be resumed.
   init(

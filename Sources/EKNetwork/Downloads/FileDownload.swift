@@ -27,8 +27,6 @@ actor FileDownload {
   private(set) var completion: (head: ResponseHead, timings: NetworkTimings?)?
 
   /// Creates a download, after checking the destination, before any request is sent.
-  ///
-  /// - Parameter limit: The maximum size of the file.
   init(
     to destination: URL, options: DownloadOptions, limit: Int64?, progress: ProgressReporter?
   ) throws(DownloadError) {

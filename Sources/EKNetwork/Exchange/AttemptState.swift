@@ -16,10 +16,7 @@ struct AttemptState {
   private let canRefresh: Bool
   private var hasRefreshed = false
 
-  /// - Parameters:
-  ///   - policy: The request's retry policy.
-  ///   - allowsRetry: The request's `allowsRetry`, which applies to the refresh as well.
-  ///   - hasRefresher: Whether the manager has a token refresher.
+  /// - Parameter allowsRetry: The request's `allowsRetry`, which applies to the refresh as well.
   init(policy: RetryPolicy, allowsRetry: Bool, hasRefresher: Bool) {
     retries = RetryState(policy: policy, isAllowed: allowsRetry)
     canRefresh = allowsRetry && hasRefresher

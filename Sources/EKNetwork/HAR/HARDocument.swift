@@ -4,9 +4,6 @@ import Foundation
 enum HARDocument {
   static let version = "1.2"
 
-  /// - Parameters:
-  ///   - exchanges: The exchanges, in the order in which they are written.
-  ///   - dropped: The number of exchanges that were dropped.
   static func data(_ exchanges: [HARExchange], redaction: HARRedaction, dropped: Int) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

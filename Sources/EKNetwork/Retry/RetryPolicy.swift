@@ -144,9 +144,7 @@ enum RetryBackoff: Sendable {
 
   /// Returns the delay before a retry, the first of which is number 0.
   ///
-  /// - Parameters:
-  ///   - error: The error of the last attempt.
-  ///   - random: A number from 0 to 1, only requested if there is jitter.
+  /// - Parameter random: A number from 0 to 1, only requested if there is jitter.
   func delay(beforeRetry number: Int, after error: any Error, random: () -> Double) -> Duration {
     switch self {
     case .constant(let seconds):

@@ -22,11 +22,8 @@ struct RetryState {
   /// Records a failed attempt and returns the action to take.
   ///
   /// - Parameters:
-  ///   - error: The error of the attempt.
-  ///   - retryAfter: The delay requested by the server.
   ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
   ///   - wasCancelled: Whether the task was cancelled, whatever the error.
-  ///   - random: A number from 0 to 1.
   ///   - isOfLockedUpload: Whether the failure is that of an upload which another request of it has locked.
   ///   - refusal: Makes the response of which the request's own decoder has made the error.
   mutating func failed(

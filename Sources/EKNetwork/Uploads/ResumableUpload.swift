@@ -51,9 +51,6 @@ struct ResumableUpload: Equatable, Sendable {
   private var mayHaveArrived: Bool
 
   /// - Parameters:
-  ///   - destination: The URL at which the upload is created.
-  ///   - size: The size of the file.
-  ///   - chunkSize: The maximum number of bytes in one request.
   ///   - resource: The upload of an earlier call.
   ///   - mayBeComplete: Whether that call may have completed it.
   init(

@@ -38,10 +38,8 @@ struct GraphQLHTTPRequest: NetworkRequest {
   }
 
   /// - Parameters:
-  ///   - query: The operation.
   ///   - sendsDocument: Whether the document itself is sent, instead of only its hash.
   ///   - hash: The document's SHA-256, if it is sent.
-  ///   - accept: The value of the `Accept` field.
   init(
     _ query: PrismGraphQLQuery, sendsDocument: Bool = true, hash: String? = nil, accept: String,
     headers: [String: String], options: PrismGraphQLOptions

@@ -57,11 +57,7 @@ struct EventSourceState {
   ///
   /// - Parameters:
   ///   - error: The reason; `nil` if the server ended it cleanly.
-  ///   - parser: The parser of the stream, if there was one.
-  ///   - retryAfter: The delay that the server requested.
   ///   - wasCarriedOut: Whether a redirect has changed the method, because the request was carried out.
-  ///   - bodyIsReplayable: Whether the request can be sent again.
-  ///   - random: A number from 0 to 1.
   mutating func lost(
     because error: (any Error)?, parser: EventStreamParser? = nil, retryAfter: Duration? = nil,
     wasCarriedOut: Bool = false, bodyIsReplayable: Bool, random: Double

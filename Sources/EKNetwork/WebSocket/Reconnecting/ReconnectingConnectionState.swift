@@ -248,7 +248,6 @@ struct ReconnectRetryState {
   /// Returns what to do after a connection has ended or could not be opened.
   ///
   /// - Parameters:
-  ///   - error: The reason.
   ///   - lasted: How long the connection was open; `nil` if it never was.
   ///   - now: The date that a date in `Retry-After` is compared with.
   mutating func lost(because error: any Error, after lasted: Duration? = nil, now: Date) -> Action {

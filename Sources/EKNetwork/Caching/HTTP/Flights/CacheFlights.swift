@@ -85,7 +85,6 @@ final class PrefixedBody: TransportBody {
   private let rest: any TransportBody
   private let hasRest: Bool
 
-  /// - Parameter hasRest: Whether the body continues after the prefix.
   init(_ prefix: [Data], _ rest: any TransportBody, hasRest: Bool) {
     self.prefix = Locked(prefix.reversed())
     self.rest = rest

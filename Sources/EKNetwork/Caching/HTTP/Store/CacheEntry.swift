@@ -127,9 +127,6 @@ final class BodyGatherer {
   private var data = Data()
   private var writer: DiskBodyWriter?
 
-  /// - Parameters:
-  ///   - memoryLimit: The largest body that the memory store accepts.
-  ///   - expected: The expected length of the body, if known.
   init(memoryLimit: Int64, disk: DiskStore?, expected: Int64?) {
     self.memoryLimit = memoryLimit
     self.disk = disk

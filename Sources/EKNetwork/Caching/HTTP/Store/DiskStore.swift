@@ -119,8 +119,6 @@ final class DiskStore: Sendable {
   // MARK: - Writing
 
   /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure, or if there is no place.
-  ///
-  /// - Parameter length: The length of the body, as far as it is known.
   func bodyWriter(for length: Int64) -> DiskBodyWriter? {
     let reservation = DiskReservation(in: usage)
     guard reservation.extend(to: length) else { return nil }
