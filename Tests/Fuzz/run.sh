@@ -30,7 +30,7 @@ compile_websocket() {
 compile_http1() {
   compile "$sources"/Transport/HTTP1/{ResponseParser,ChunkedDecoder,FieldSectionScanner}.swift \
     "$sources"/Transport/{RawHead,ResponseHead,ResponseHeadRules}.swift \
-    "$sources"/HTTP/{HeaderFieldList,HeaderSyntax,PercentEncoding,StatusCodes}.swift \
+    "$sources"/HTTP/{HeaderFieldList,HeaderSyntax,PercentEncoding,StatusCodes}.swift "$sources"/Exports.swift \
     Tests/Fuzz/Response{ParserFuzz,HeadStubs}.swift
 }
 

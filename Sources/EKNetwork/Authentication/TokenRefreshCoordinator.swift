@@ -53,7 +53,6 @@ final class TokenRefreshCoordinator: Sendable {
   /// The number of refreshes that have succeeded. It must be read before the token of a request.
   var generation: UInt64 { state.withLock { $0.rules.generation } }
 
-  /// Whether a refresh is in flight.
   var isRefreshing: Bool { state.withLock { $0.refresh != nil } }
 
   /// The number of requests that wait for the refresh in flight.
@@ -72,37 +71,28 @@ final class TokenRefreshCoordinator: Sendable {
     after response: @autoclosure () -> NetworkResponse = NetworkResponse(statusCode: 401),
     until deadline: ContinuousInstant? = nil
   ) async throws {
-    let waiter = state.withLock { state in
-      state.nextWaiter += 1
-      return state.nextWaiter
-    }
+    let waiter = state.withLock { $0.nextWaiter.increment() }
     let new = EnclosingWork(canBeJoined: true)
     var wait: EnclosingWork.Wait?
     defer { wait?.end() }
     var timer: Task<Void, any Error>?
     defer { timer?.cancel() }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let step = state.withLock { state in
-          // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
-          state.enter(waiter, continuation, generation, new, isCancelled: Task.isCancelled)
-        }
-        // Not before: it finds the waiter, however late it is.
-        timer = deadline.map { end(waiter, at: $0) }
-        do throws(EnclosingWork.SelfWaitError) {
-          switch step {
-          case .resume(let result): continuation.resume(with: result)
-          case .wait(let refresh): wait = try refresh.wait()
-          case .start:
-            wait = try new.wait()
-            start(new, provider, response())
-          }
-        } catch {
-          state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: NetworkError.unauthorized)
-        }
+    try await withCancellableContinuation { continuation in
+      guard let refresh = state.withLock({ $0.enter(waiter, continuation, generation, new) }) else {
+        continuation.resume()
+        return false
       }
-    } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: CancellationError())
+      // Not before: it finds the waiter, however late it is.
+      timer = deadline.map { end(waiter, at: $0) }
+      do throws(EnclosingWork.SelfWaitError) {
+        wait = try refresh.wait()
+        if refresh === new { start(new, provider, response()) }
+      } catch {
+        state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: NetworkError.unauthorized)
+      }
+      return true
+    } leave: { [state] in
+      state.withLock { $0.waiters.removeValue(forKey: waiter) }
     }
   }
 
@@ -133,9 +123,7 @@ final class TokenRefreshCoordinator: Sendable {
     let waiters = state.withLock { state in
       state.rules.finished(result)
       state.refresh = nil
-      let waiters = state.waiters
-      state.waiters = [:]
-      return waiters
+      return exchange(&state.waiters, with: [:])
     }
     for waiter in waiters.values { waiter.resume(with: result) }
   }
@@ -149,34 +137,18 @@ extension TokenRefreshCoordinator {
   private struct ProviderTransfer: @unchecked Sendable {
     let provider: any TokenRefreshProvider
   }
-
-  fileprivate enum Step {
-    case resume(Result<Void, any Error>)
-    case wait(EnclosingWork)
-    case start
-  }
 }
 
 extension TokenRefreshCoordinator.State {
+  /// Returns the refresh to wait for, which is the new one if it is to be started; `nil` if there is a newer token.
   fileprivate mutating func enter(
-    _ waiter: UInt64,
-    _ continuation: CheckedContinuation<Void, any Error>,
-    _ generation: UInt64,
-    _ new: EnclosingWork,
-    isCancelled: Bool
-  ) -> TokenRefreshCoordinator.Step {
-    if isCancelled { return .resume(.failure(CancellationError())) }
-    switch (rules.unauthorized(generation: generation), refresh) {
-    case (.retryNow, _):
-      return .resume(.success(()))
-    case (.join, let refresh?):
-      waiters[waiter] = continuation
-      return .wait(refresh)
-    case (.join, nil), (.start, _):
-      refresh = new
-      waiters[waiter] = continuation
-      return .start
-    }
+    _ waiter: UInt64, _ continuation: CheckedContinuation<Void, any Error>, _ generation: UInt64, _ new: EnclosingWork
+  ) -> EnclosingWork? {
+    let action = rules.unauthorized(generation: generation)
+    if action == .retryNow { return nil }
+    let joined = action == .join ? refresh ?? new : new
+    (refresh, waiters[waiter]) = (joined, continuation)
+    return joined
   }
 }
 

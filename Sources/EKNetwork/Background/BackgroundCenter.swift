@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A task that the system has.
 struct BackgroundTaskStatus: Sendable {
   /// A number that no other task of the session has in this run.
@@ -180,10 +176,7 @@ final class BackgroundCenter: Sendable {
   // MARK: - Events
 
   func nextEvent() async -> BackgroundTransferEvent? {
-    let id = readers.withLock { number in
-      number += 1
-      return number
-    }
+    let id = readers.withLock { $0.increment() }
     return try? await withCancellableContinuation { continuation in
       guard let event = state.withLock({ $0.next(continuation, id: id) }) else { return true }
       continuation.resume(returning: event)

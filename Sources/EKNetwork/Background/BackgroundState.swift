@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// What a task of the system's carries across runs of the app, as JSON in its `taskDescription`.
 struct BackgroundRecord: Codable, Equatable, Sendable {
   var id: String
@@ -161,7 +157,6 @@ struct BackgroundState {
     return add(.progress(transfer))
   }
 
-  /// Handles what became of a downloaded file.
   mutating func downloaded(_ id: String, _ result: Result<NetworkResponse, any Error>) {
     eventsAreFinished = false
     files[id] = result
@@ -174,7 +169,6 @@ struct BackgroundState {
     bodies[id] = body.count + data.count <= Self.longestBody ? body + data : Data?.none
   }
 
-  /// Handles the end of a task.
   mutating func completed(
     _ record: BackgroundRecord, _ transfer: BackgroundTransfer, head: ResponseHead?, error: (any Error)?,
     resumeData: Data?
@@ -261,9 +255,8 @@ struct BackgroundState {
 
   /// Handles the end of the session's events. Returns the handlers to call.
   mutating func finishedEvents() -> [WakeUpHandler] {
-    defer { handlers = [] }
     eventsAreFinished = handlers.isEmpty
-    return handlers
+    return exchange(&handlers, with: [])
   }
 }
 

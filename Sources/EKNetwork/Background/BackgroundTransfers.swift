@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Downloads and uploads that the system carries out in a process of its own: they continue while the app is suspended, and
 /// after the system has terminated it. For Apple's platforms; on Linux every start throws a ``TransportOptionError``.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The key under which a response to a request is stored.
 struct CacheKey: Sendable {
   let request: URLRequest
@@ -12,11 +8,6 @@ struct CacheKey: Sendable {
   let text: String
   /// Whether the response may be specific to one user.
   let namesUser: Bool
-
-  /// Fields that differ for every request without affecting the response: identifiers for logs and traces.
-  private static let ignored: Set<String> = [
-    "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
-  ]
 
   /// Creates the key of a request as it is sent, including what its session adds.
   init(_ hop: HopRequest) {
@@ -27,7 +18,7 @@ struct CacheKey: Sendable {
     for (name, value) in sent.allHTTPHeaderFields ?? [:] {
       let name = name.lowercased()
       // The credentials of Digest differ each time: the identity has what counts.
-      if !Self.ignored.contains(name), hop.credential == nil || name != "authorization" {
+      if !FlightKey.ignored.contains(name), hop.credential == nil || name != "authorization" {
         lines.append("\(name):\(value)\n")
       }
     }

@@ -73,8 +73,6 @@ struct CachedLoad<Value: Sendable>: Sendable {
   }
 
   /// Fetches the response from the network, and stores it if it can be decoded.
-  ///
-  /// - Parameter isFirst: Whether the load begins with it.
   func fetched(isFirst: Bool = false) async throws -> Value {
     let lookup = isBehindMiddleware && key != nil ? PolicyLookup(.policy(.networkOnly), in: store) : nil
     // Without a key nothing is stored.

@@ -3,7 +3,6 @@
 /// An expired entry stays until it is removed or its place is needed: it is evicted before any entry that is still
 /// fresh. Time never goes backwards: what has expired at one time stays expired.
 struct ExpiringLRU<Key: Hashable, Value> {
-  /// The maximum number of entries.
   let capacity: Int
 
   private var slots: [Key: Int] = [:]
@@ -37,20 +36,14 @@ struct ExpiringLRU<Key: Hashable, Value> {
   mutating func store(_ value: Value, for key: Key, deadline: UInt64, now time: UInt64) -> Value? {
     guard capacity > 0 else { return value }
     now = max(now, time)
+    let known = slots[key]
     var old: Value?
-    var slot = slots[key]
-    if let slot {
-      old = values[slot]
+    if let known {
+      old = values[known]
     } else if count >= capacity {
       old = (expiry.expired(at: now) ?? uses.leastRecent()).flatMap { free($0) }
     }
-    if slot == nil {
-      let new = freeSlots.popLast() ?? newSlot()
-      slots[key] = new
-      keys[new] = key
-      slot = new
-    }
-    guard let slot else { return old }
+    let slot = known ?? newSlot(for: key)
     values[slot] = value
     // The greatest deadline is reserved for none.
     expiry.set(min(deadline, ExpiryQueue.none - 1), for: slot)
@@ -58,18 +51,21 @@ struct ExpiringLRU<Key: Hashable, Value> {
     return old
   }
 
-  /// Removes a value and returns it.
   @discardableResult
   mutating func remove(_ key: Key) -> Value? {
     slots[key].flatMap { free($0) }
   }
 
-  private mutating func newSlot() -> Int {
-    keys.append(nil)
-    values.append(nil)
-    uses.grow()
-    expiry.grow()
-    return keys.count - 1
+  private mutating func newSlot(for key: Key) -> Int {
+    let slot = freeSlots.popLast() ?? keys.count
+    if slot == keys.count {
+      keys.append(nil)
+      values.append(nil)
+      uses.grow()
+      expiry.grow()
+    }
+    (keys[slot], slots[key]) = (key, slot)
+    return slot
   }
 
   private mutating func free(_ slot: Int) -> Value? {
@@ -104,17 +100,17 @@ struct AccessOrder {
   /// Adds a slot, numbered after the existing ones.
   mutating func grow() { lastUses.append(Self.unused) }
 
-  /// Records a use of a slot.
   mutating func use(_ slot: Int) {
     if log.count > 2 * lastUses.count + 64 { compact() }
     lastUses[slot] = Int32(log.count)
     log.append(Int32(slot))
   }
 
-  /// Removes a slot from the order.
   mutating func remove(_ slot: Int) { lastUses[slot] = Self.unused }
 
-  /// Returns the least recently used slot.
+  /// The slots that are in use, the least recently used first.
+  var slots: [Int] { (start..<log.count).filter(isLast).map { Int(log[$0]) } }
+
   mutating func leastRecent() -> Int? {
     while start < log.count {
       if isLast(start) { return Int(log[start]) }
@@ -149,7 +145,6 @@ struct ExpiryQueue {
   private struct Entry {
     let deadline: UInt64
     let slot: Int32
-    /// The version of the slot's deadline.
     let version: UInt32
   }
 

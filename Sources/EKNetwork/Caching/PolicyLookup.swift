@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The lookup of one call in the store of its policy, behind the middleware: what that adds to a request, such as
 /// credentials, is part of the key. Each attempt is looked up, as each may have another token.
 final class PolicyLookup: Sendable {
@@ -20,26 +16,11 @@ final class PolicyLookup: Sendable {
     let decision: CacheDecision
   }
 
-  /// A response from the network, as it was before middleware received it.
-  private struct Answer: Sendable {
+  private struct Outcome: Sendable {
     let sent: HopRequest
+    var found: Found?
+    /// The response from the network, unless a stored one was used, as it was before middleware received it.
     var content: (head: ResponseHead, data: Data)?
-  }
-
-  private enum Outcome: Sendable {
-    case found(Found)
-    case answer(Answer)
-
-    mutating func forgetContent() {
-      guard case .answer(let answer) = self else { return }
-      self = .answer(Answer(sent: answer.sent))
-    }
-
-    mutating func set(_ head: ResponseHead, _ data: Data) {
-      guard case .answer(var answer) = self else { return }
-      answer.content = (head, data)
-      self = .answer(answer)
-    }
   }
 
   private struct State: Sendable {
@@ -65,24 +46,15 @@ final class PolicyLookup: Sendable {
   var isStoredOnly: Bool { if case .storedOnly = use { true } else { false } }
 
   /// Returns the stored response that was used for a request; `nil` if its response came from the network.
-  func found(for sent: HopRequest) -> Found? {
-    guard case .found(let found)? = outcome(of: sent) else { return nil }
-    return found
-  }
+  func found(for sent: HopRequest) -> Found? { outcome(of: sent)?.found }
 
   /// The key of the latest request that was looked up, whether or not its response is stored; `nil` if none was.
-  var latestKey: CacheKey? {
-    switch state.withLock({ $0.outcomes[$0.url] }) {
-    case .found(let found): found.key
-    case .answer(let answer): CacheKey(answer.sent)
-    case nil: nil
-    }
-  }
+  var latestKey: CacheKey? { state.withLock { $0.outcomes[$0.url] }.map { $0.found?.key ?? CacheKey($0.sent) } }
 
   /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
   func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
-    guard case .answer(let answer)? = outcome(of: sent), let (head, data) = answer.content,
-      Self.isCacheable(answer.sent.urlRequest), let key = CacheKey(responseTo: answer.sent)
+    guard let outcome = outcome(of: sent), let (head, data) = outcome.content,
+      Self.isCacheable(outcome.sent.urlRequest), let key = CacheKey(responseTo: outcome.sent)
     else { return nil }
     return (PrismCacheEntry(CollectedResponse(head: head, data: data), ttl: ttl, at: date), key)
   }
@@ -91,8 +63,8 @@ final class PolicyLookup: Sendable {
 
   private static func url(of hop: HopRequest) -> String { hop.own.url?.absoluteString ?? "" }
 
-  private func note(_ outcome: Outcome, for hop: HopRequest) {
-    let url = Self.url(of: hop)
+  private func note(_ outcome: Outcome) {
+    let url = Self.url(of: outcome.sent)
     let former = state.withLock { state in
       let former = state.outcomes
       if former.count >= Self.memory { state.outcomes = [:] }
@@ -105,7 +77,7 @@ final class PolicyLookup: Sendable {
 
   /// Returns the stored response to a request, if the policy uses it.
   fileprivate func stored(for hop: HopRequest) async -> TransportResponse? {
-    note(.answer(Answer(sent: hop)), for: hop)
+    note(Outcome(sent: hop))
     guard Self.isCacheable(hop.urlRequest) else { return nil }
     if case .policy(.networkOnly) = use { return nil }
     let key = CacheKey(hop)
@@ -114,7 +86,7 @@ final class PolicyLookup: Sendable {
     var decision = CacheDecision.serve
     if case .policy(let policy) = use { decision = CacheDecision(policy, isFresh ? .fresh : .stale) }
     guard decision != .fetch else { return nil }
-    note(.found(Found(key: key, decision: decision)), for: hop)
+    note(Outcome(sent: hop, found: Found(key: key, decision: decision)))
     var head = ResponseHead(response)
     head.isStored = true
     return TransportResponse(head: head, body: BufferedBody(entry.data))
@@ -123,7 +95,7 @@ final class PolicyLookup: Sendable {
   /// Records a response, to the request in progress or to a redirect of it, while it is read.
   fileprivate func recording(_ response: TransportResponse) -> TransportResponse {
     let url = state.withLock { state in
-      state.outcomes[state.url]?.forgetContent()
+      state.outcomes[state.url]?.content = nil
       return state.url
     }
     var response = response
@@ -131,7 +103,7 @@ final class PolicyLookup: Sendable {
     let gatherer = BodyGatherer(memoryLimit: .max, disk: nil, expected: head.contentLength)
     response.body = StoringBody(response.body, gatherer: gatherer) { [state] content in
       guard case .data(let data)? = content else { return }
-      state.withLock { $0.outcomes[url]?.set(head, data) }
+      state.withLock { if $0.outcomes[url]?.found == nil { $0.outcomes[url]?.content = (head, data) } }
     }
     return response
   }
@@ -143,15 +115,9 @@ final class PolicyLookup: Sendable {
 }
 
 /// A transport with a ``PolicyLookup`` in front of it.
-struct PolicyTransport: Transport {
+struct PolicyTransport: WrappingTransport {
   let wire: any Transport
   let lookup: PolicyLookup
-
-  var resolvesRedirects: Bool { wire.resolvesRedirects }
-  var countsSentBytes: Bool { wire.countsSentBytes }
-  var resourceTimeout: Duration? { wire.resourceTimeout }
-  var implementation: TransportDescription? { wire.implementation }
-  var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     if !request.hop.isRedirected, let stored = await lookup.stored(for: request.hop) { return stored }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// An in-memory cache of responses, each with a time to live of its own. When it is full, expired responses are evicted
 /// first, then the least recently used.
 ///
@@ -67,11 +63,6 @@ public actor PrismResponseCache {
   public func clear() {
     removals.noteAll()
     entries = ExpiringLRU(capacity: maxSize)
-  }
-
-  /// Returns the entry, however old, and whether it is fresh. It stays.
-  func stored(_ key: String) -> (entry: PrismCacheEntry, isFresh: Bool)? {
-    entries.value(for: key, now: time.nanoseconds).map { ($0.value, !$0.isExpired) }
   }
 
   /// The cost of maintaining the orders so far: see ``ExpiringLRU/revisits``.
@@ -162,7 +153,9 @@ protocol ResponseStore: Sendable {
 }
 
 extension PrismResponseCache: ResponseStore {
-  func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? { stored(key.text) }
+  func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? {
+    entries.value(for: key.text, now: time.nanoseconds).map { ($0.value, !$0.isExpired) }
+  }
   var removalCount: Int { removals.count }
   func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) {
     if removals.epoch(of: key.text) <= removalCount { set(key.text, entry: entry) }
@@ -173,9 +166,6 @@ extension PrismResponseCache: ResponseStore {
 }
 
 extension PrismCacheEntry {
-  /// - Parameters:
-  ///   - ttl: How long the response is fresh.
-  ///   - date: The time at which the response was received.
   init(_ response: CollectedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
       data: response.data, statusCode: response.head.statusCode ?? 0,

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Stores responses in a `URLCache`, each under the request that it is a response to, together with its expiry.
 ///
 /// A `URLCache` does not distinguish requests that differ in their header fields, nor, on Linux, in their query or
@@ -232,7 +228,6 @@ struct URLCacheStore: ResponseStore {
   }
 
   extension OpenFile {
-    /// The names in a folder.
     fileprivate var names: [String] {
       let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       guard copy >= 0, let entries = fdopendir(copy) else { return [] }

@@ -62,49 +62,33 @@ extension Locked {
 
 /// A result that is awaited once. Cancelling the waiting task does not cancel the operation.
 final class SingleResult: Sendable {
-  private enum State {
-    case pending
-    case awaited(CheckedContinuation<Void, any Error>)
-    case done((any Error)?)
+  private struct State {
+    var result: Result<Void, any Error>?
+    var waiter: CheckedContinuation<Void, any Error>?
   }
 
-  private let state = Locked(State.pending)
+  private let state = Locked(State())
 
   func finish(_ error: (any Error)?) {
-    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-      defer { state = .done(error) }
-      if case .awaited(let continuation) = state { return continuation }
-      return nil
+    let result = error.map { .failure($0) } ?? Result<Void, any Error>.success(())
+    let waiter = state.withLock { state in
+      state.result = result
+      return state.waiter.take()
     }
-    if let error { continuation?.resume(throwing: error) } else { continuation?.resume() }
+    waiter?.resume(with: result)
   }
 
   func value() async throws {
-    if case .done(let error) = state.withLock({ $0 }) {
-      if let error { throw error }
-      return
-    }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        let result = state.withLock { state -> Result<Void, any Error>? in
-          if case .done(let error) = state { return error.map { .failure($0) } ?? .success(()) }
-          state = .awaited(continuation)
-          return nil
-        }
-        if let result { return continuation.resume(with: result) }
-        if Task.isCancelled { leave() }
+    if let result = state.withLock({ $0.result }) { return try result.get() }
+    try await withCancellableContinuation { continuation in
+      let result = state.withLock { state in
+        if state.result == nil { state.waiter = continuation }
+        return state.result
       }
-    } onCancel: {
-      leave()
+      if let result { continuation.resume(with: result) }
+      return result == nil
+    } leave: { [state] in
+      state.withLock { $0.waiter.take() }
     }
-  }
-
-  private func leave() {
-    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
-      guard case .awaited(let continuation) = state else { return nil }
-      state = .done(CancellationError())
-      return continuation
-    }
-    continuation?.resume(throwing: CancellationError())
   }
 }

@@ -65,7 +65,6 @@ final class EnclosingWork: Sendable {
   /// The error of a task that does not wait, because its work would then wait for itself.
   struct SelfWaitError: Error {}
 
-  /// A wait of one piece of work for another.
   struct Wait: Sendable {
     fileprivate let work: EnclosingWork?
     fileprivate let other: EnclosingWork

@@ -1,12 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
+import Foundation
 
 /// A state protected by a lock, in one allocation. Copies of the value share the state and the lock.
 ///
@@ -38,11 +30,7 @@ struct Locked<State>: @unchecked Sendable {
 
   /// Replaces the value of a member. The old value is released outside the lock: it may own anything.
   func replace<Value>(_ member: WritableKeyPath<State, Value>, with value: Value) {
-    let old = withLock { state in
-      let old = state[keyPath: member]
-      state[keyPath: member] = value
-      return old
-    }
+    let old = withLock { exchange(&$0[keyPath: member], with: value) }
     withExtendedLifetime(old) {}
   }
 

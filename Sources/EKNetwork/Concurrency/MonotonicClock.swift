@@ -29,7 +29,7 @@ struct ContinuousInstant: Comparable, Sendable {
   static func < (instant: ContinuousInstant, other: ContinuousInstant) -> Bool { instant.sinceStart < other.sinceStart }
 }
 
-/// The time since an instant, in monotonic nanoseconds.
+/// The time since an instant.
 struct ElapsedTime: Sendable {
   private let elapsed: @Sendable () -> Duration
 
@@ -38,7 +38,13 @@ struct ElapsedTime: Sendable {
     elapsed = { start.duration(to: clock.now) }
   }
 
+  var duration: Duration { elapsed() }
   var nanoseconds: UInt64 { elapsed().clampedNanoseconds }
+}
+
+extension Clock where Duration == Swift.Duration {
+  /// Starts measuring. A method of the protocol, because calling one opens an existential clock.
+  func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
 }
 
 extension Duration {
@@ -84,6 +90,18 @@ extension Duration {
 }
 
 extension FixedWidthInteger {
+  /// Returns the number in at least so many digits.
+  func text(digits: Int, radix: Int = 10) -> String {
+    let text = String(self, radix: radix)
+    return String(repeating: "0", count: Swift.max(0, digits - text.count)) + text
+  }
+
+  /// Adds one and returns the sum: the next of a series of numbers.
+  mutating func increment() -> Self {
+    self += 1
+    return self
+  }
+
   /// Returns the sum of two non-negative numbers, or the greatest representable number: sizes and times from outside
   /// can have any value.
   func addingClamped(_ other: Self) -> Self {

@@ -72,10 +72,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     _ key: Key, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let name = Name(key: key, type: ObjectIdentifier(Value.self))
-    let id = state.withLock { state in
-      state.nextID += 1
-      return state.nextID
-    }
+    let id = state.withLock { $0.nextID.increment() }
     let joined = Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>(nil)
     defer { joined.withLock { $0 }?.wait.end() }
     do {
@@ -122,10 +119,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
 
   /// Closes the work in flight to new callers: later calls start new work.
   func seal() {
-    let old = state.withLock { state in
-      defer { state.flights = [:] }
-      return state.flights
-    }
+    let old = state.withLock { exchange(&$0.flights, with: [:]) }
     withExtendedLifetime(old) {}
   }
 
@@ -187,7 +181,6 @@ struct FlightState<Waiter> {
   private var waiters: [UInt64: Waiter] = [:]
   /// Whether a caller may still join.
   private(set) var isOpen = true
-  /// The failure of the work, if it has failed.
   private(set) var failure: FlightFailure?
 
   var count: Int { waiters.count }
@@ -210,8 +203,7 @@ struct FlightState<Waiter> {
   mutating func finish(_ failure: FlightFailure? = nil) -> [Waiter] {
     isOpen = false
     self.failure = failure
-    defer { waiters = [:] }
-    return Array(waiters.values)
+    return Array(exchange(&waiters, with: [:]).values)
   }
 }
 
@@ -225,10 +217,7 @@ struct FlightFailure: Sendable {
   @TaskLocal private static var last: Locked<FlightFailure?>?
 
   init() {
-    number = Self.failures.withLock { count in
-      count += 1
-      return count
-    }
+    number = Self.failures.withLock { $0.increment() }
   }
 
   /// Notes the failure that the current task has received; `nil` if what follows fails by itself.

@@ -8,7 +8,6 @@ struct TurnQueue {
   private(set) var isTaken = false
   private var waiters = WaiterQueue<Void>()
 
-  /// The number of callers that wait.
   var count: Int { waiters.count }
 
   /// Takes the turn if nobody has it; returns whether the caller has it now.

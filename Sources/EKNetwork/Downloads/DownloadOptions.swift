@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Options that control how a download uses the file system.
 public struct DownloadOptions: Equatable, Sendable {
   /// The behaviour if a file already exists at the destination.

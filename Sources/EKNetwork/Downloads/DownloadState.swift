@@ -21,7 +21,6 @@ struct DownloadState: Equatable, Sendable {
     case fail(DownloadError)
   }
 
-  /// An identifier of the resource.
   let resource: String
   /// An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   private let source: String?
@@ -42,12 +41,10 @@ struct DownloadState: Equatable, Sendable {
   private var end: Int64?
 
   /// - Parameters:
-  ///   - resource: An identifier of the resource.
   ///   - source: An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   ///   - requester: An identifier of the requester, and of the requested variant.
   ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
   ///   - held: The version that the bytes of an earlier download belong to.
-  ///   - length: The number of those bytes.
   ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
   ///   - isRepeatable: Whether it is a GET, and the download may be resumed.
   init(
@@ -102,7 +99,6 @@ struct DownloadState: Equatable, Sendable {
     }
   }
 
-  /// Records that bytes of the body were written.
   mutating func wrote(_ count: Int) throws(DownloadError) {
     length += Int64(count)
     if let end, length > end { throw .incomplete(received: length, announced: end) }
@@ -120,7 +116,6 @@ struct DownloadState: Equatable, Sendable {
     return length < total ? .requestRest : .complete
   }
 
-  /// Records that the bytes were discarded.
   mutating func discarded() {
     representation = nil
     total = nil

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A download, which performs the actions of ``DownloadState`` for each attempt.
 ///
 /// An actor, so that the caller's actor does not block on the disk; on Linux with a queue of its own, so that no thread
@@ -31,8 +27,6 @@ actor FileDownload {
   private(set) var completion: (head: ResponseHead, timings: NetworkTimings?)?
 
   /// Creates a download, after checking the destination, before any request is sent.
-  ///
-  /// - Parameter limit: The maximum size of the file.
   init(
     to destination: URL, options: DownloadOptions, limit: Int64?, progress: ProgressReporter?
   ) throws(DownloadError) {

@@ -43,9 +43,8 @@ final class PartialFile: Sendable {
 
   /// The rest of an earlier download; `nil` if there is none that can be used.
   var held: (representation: Representation, length: Int64)? {
-    var status = stat()
     // A file that others can write to cannot be trusted.
-    guard fstat(file.descriptor, &status) == 0, status.st_mode & 0o002 == 0, let data = note,
+    guard let status = file.status, status.st_mode & 0o002 == 0, let data = note,
       let representation = try? JSONDecoder().decode(Representation.self, from: data)
     else { return nil }
     return (representation, Int64(status.st_size))
@@ -76,7 +75,6 @@ final class PartialFile: Sendable {
     return true
   }
 
-  /// Removes the file and its note.
   func discard() {
     unlink(noteURL.path)
     unlink(url.path)
@@ -129,9 +127,8 @@ final class PartialFile: Sendable {
   /// Returns whether a file is a regular file of this user without further hard links, through which another user may
   /// have access.
   private static func isOwn(_ file: OpenFile) -> Bool {
-    var status = stat()
-    return fstat(file.descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
-      && status.st_nlink <= 1
+    guard let status = file.status else { return false }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink <= 1
   }
 
   /// Returns the hidden name of the partial file, shortened where needed: a name has at most 255 bytes.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The state of one request across its attempts: at most one token refresh, and as many retries as its policy allows.
 struct AttemptState {
   enum Action {
@@ -20,16 +16,12 @@ struct AttemptState {
   private let canRefresh: Bool
   private var hasRefreshed = false
 
-  /// - Parameters:
-  ///   - policy: The request's retry policy.
-  ///   - allowsRetry: The request's `allowsRetry`, which applies to the refresh as well.
-  ///   - hasRefresher: Whether the manager has a token refresher.
+  /// - Parameter allowsRetry: The request's `allowsRetry`, which applies to the refresh as well.
   init(policy: RetryPolicy, allowsRetry: Bool, hasRefresher: Bool) {
     retries = RetryState(policy: policy, isAllowed: allowsRetry)
     canRefresh = allowsRetry && hasRefresher
   }
 
-  /// The number of retries so far.
   var retryCount: Int { retries.retryCount }
 
   /// Handles a response. `error` makes the error of a response that is not accepted.
@@ -79,7 +71,6 @@ protocol AttemptSource {
   /// Whether each attempt certainly has a new body, so that a consumed one does not prevent a retry.
   var makesNewBodies: Bool { get }
 
-  /// Builds the request of one attempt.
   func build() throws -> URLRequest
 
   /// Returns the error for a response with an error status.

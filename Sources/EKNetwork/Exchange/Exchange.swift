@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One attempt of a request, including its redirects. Some functions are not inlined, for the reason given in
 /// ``RequestRunner``.
 struct Exchange: Sendable {
@@ -126,7 +122,7 @@ struct Exchange: Sendable {
     // Nothing more comes of it.
     if response.body is FailedBody { return response }
     // The request may only take effect when its response ends.
-    response.body = SealingBody(response.body, shared)
+    response.body = ObservedBody(response.body) { _, _, _ in shared.seal() }
     return response
   }
 
@@ -255,79 +251,52 @@ enum ResponseValidation {
   }
 }
 
-/// The body of a stream, whose end is logged.
+/// A body whose chunks and end are reported while it is read, the end once, however it ends.
 ///
 /// Unchecked: `count` is accessed by `next()` only, which has one caller at a time.
 final class ObservedBody: WrappingBody, @unchecked Sendable {
+  /// - Parameters:
+  ///   - count: The number of bytes, if there is no error.
+  ///   - error: Why the body was not read to its end; a `CancellationError` if the rest was not wanted.
+  typealias Report = @Sendable (_ count: Int64, _ end: ResponseEnd?, _ error: (any Error)?) -> Void
+
   let body: any TransportBody
-  private let status: Int
-  private let log: RequestLog
-  private let head: ResponseHead
-  private let isOver = Locked(false)
+  private let onChunk: (@Sendable (Data) -> Void)?
+  private let report: Locked<Report?>
   private var count: Int64 = 0
 
-  init(_ body: any TransportBody, status: Int, head: ResponseHead, log: RequestLog) {
+  init(_ body: any TransportBody, onChunk: (@Sendable (Data) -> Void)? = nil, report: @escaping Report) {
     self.body = body
-    self.status = status
-    self.head = head
-    self.log = log
+    self.onChunk = onChunk
+    self.report = Locked(report)
   }
 
-  deinit { end { log.failed(CancellationError()) } }
+  deinit { finish(because: CancellationError()) }
 
   func next() async throws -> Data? {
     do {
       let chunk = try await body.next()
-      count += Int64(chunk?.count ?? 0)
-      if chunk == nil { end { log.finished(status: status, bytes: count, timings: body.end?.timings, head: head) } }
+      if let chunk {
+        count += Int64(chunk.count)
+        onChunk?(chunk)
+      } else {
+        finish(count, because: nil)
+      }
       return chunk
     } catch {
-      end { log.failed(error) }
+      finish(because: error)
       throw error
     }
   }
 
   func cancel(because error: any Error) {
-    // First: the reader fails with a cancellation, whatever the reason.
-    end { log.failed(error) }
+    // First: the reader fails with a cancellation, whatever the reason, and may send the next request at once.
+    finish(because: error)
     body.cancel(because: error)
   }
 
-  private func end(_ report: () -> Void) {
-    let isFirst = isOver.withLock { isOver in
-      defer { isOver = true }
-      return !isOver
-    }
-    if isFirst { report() }
-  }
-}
-
-/// The body of a response to an unsafe request, after whose end no response requested before it is shared.
-final class SealingBody: WrappingBody {
-  let body: any TransportBody
-  private let shared: SharedFlights<ExchangeKey>
-
-  init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
-    self.body = body
-    self.shared = shared
-  }
-
-  deinit { shared.seal() }
-
-  func next() async throws -> Data? {
-    do {
-      let chunk = try await body.next()
-      if chunk == nil { shared.seal() }
-      return chunk
-    } catch {
-      shared.seal()
-      throw error
-    }
-  }
-
-  func cancel(because error: any Error) {
-    body.cancel(because: error)
-    shared.seal()
+  private func finish(_ count: Int64 = 0, because error: (any Error)?) {
+    report.withLock { $0.take() }?(count, error == nil ? body.end : nil, error)
   }
 }
 

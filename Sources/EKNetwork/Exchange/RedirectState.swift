@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The redirects of one request (RFC 9110 §15.4): whether to follow them, where to, and with which request.
 struct RedirectState {
   enum Action {
@@ -37,7 +33,6 @@ struct RedirectState {
     self.hasLeftOrigin = hasLeftOrigin
   }
 
-  /// The number of redirects followed.
   var hops: Int { visited.count }
 
   /// Handles a response to `request`. `decision` is that of the user's own session delegate.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension RequestRunner {
   /// Conversions between the result of a call and the responses of its middleware.
   struct ResponseAdapter<Success: Sendable>: Sendable {
@@ -40,15 +36,12 @@ extension RequestRunner {
     }
     let gate = CallGate()
     let last = Locked<Success?>(nil)
-    let isFirst = Locked(true)
+    let unsent = Locked<BuiltRequest?>(first)
     let chain = MiddlewareChain(middleware: middleware, context: NetworkMiddlewareContext())
     let result: Result<NetworkMiddlewareResponse, any Error>
     do {
       let response = try await chain.run(first.urlRequest) { request in
-        let built = isFirst.withLock { isFirst in
-          defer { isFirst = false }
-          return isFirst ? first : nil
-        }
+        let built = unsent.withLock { $0.take() }
         let changes = RequestChanges(from: first.urlRequest, to: request)
         let success = try await gate.run {
           try await lent.attempts(

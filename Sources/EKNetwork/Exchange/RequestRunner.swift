@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Performs the attempts of a request, as ``AttemptState`` decides.
 ///
 /// Runs on the caller's actor, because the request, the closures and the policies belong to the caller and need not be
@@ -28,7 +24,6 @@ struct RequestRunner {
   var refreshFailed: Locked<Bool>?
   /// Whether the error of the call is that of its token: of the closure, or of the refresh.
   var hasTokenFailed: Bool { token?.hasFailed == true || refreshFailed?.withLock { $0 } == true }
-  /// The defaults of the client's requests.
   var defaults: ClientDefaults?
   /// The middleware around whole calls. That of attempts is in `transport`.
   var middleware: [any NetworkMiddleware] = []
@@ -166,8 +161,10 @@ struct RequestRunner {
     do {
       var response = try await open(source, over: exchange, throwsReadError: throwsReadError)
       if let log = exchange.log {
-        response.body = ObservedBody(
-          response.body, status: response.head.statusCode ?? 0, head: response.head, log: log)
+        response.body = ObservedBody(response.body) { [head = response.head] count, end, error in
+          if let error { return log.failed(error) }
+          log.finished(status: head.statusCode ?? 0, bytes: count, timings: end?.timings, head: head)
+        }
       }
       return response
     } catch {

@@ -25,7 +25,6 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
-  /// The file's status.
   var status: stat? {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? status : nil
@@ -38,10 +37,8 @@ final class OpenFile: Sendable {
     return status.st_ino == named.st_ino && status.st_dev == named.st_dev
   }
 
-  /// The size of the file in bytes.
   var size: Int64? { status.map { Int64($0.st_size) } }
 
-  /// The contents of the file.
   var contents: Data? {
     guard let size, let count = Int(exactly: size) else { return nil }
     var data = Data(count: count)

@@ -1,22 +1,13 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A HAR 1.2 file as it is written. Names that begin with an underscore are extensions, which the format allows.
 enum HARDocument {
   static let version = "1.2"
 
-  /// - Parameters:
-  ///   - exchanges: The exchanges, in the order in which they are written.
-  ///   - dropped: The number of exchanges that were dropped.
   static func data(_ exchanges: [HARExchange], redaction: HARRedaction, dropped: Int) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let log = Log(
-      redaction: Redaction(salt: redaction.salt, hidesSecrets: redaction.hidesSecrets),
-      comment: dropped > 0 ? "\(dropped) older entries were dropped" : nil)
+    let log = Log(redaction: redaction, comment: dropped > 0 ? "\(dropped) older entries were dropped" : nil)
     // Entry by entry: encoding all of them at once would take several times the memory.
     var data = Data("{\"log\":".utf8) + (try encoder.encode(log)).dropLast() + Data(",\"entries\":[".utf8)
     for (index, exchange) in exchanges.enumerated() {
@@ -35,18 +26,13 @@ enum HARDocument {
 
     var version = HARDocument.version
     var creator = Creator()
-    var redaction: Redaction
+    var redaction: HARRedaction
     var comment: String?
 
     enum CodingKeys: String, CodingKey {
       case version, creator, comment
       case redaction = "_redaction"
     }
-  }
-
-  struct Redaction: Codable {
-    var salt: String
-    var hidesSecrets: Bool
   }
 
   struct Field: Codable {
@@ -62,7 +48,7 @@ enum HARDocument {
     var request: Request
     var response: Response
     var cache = Nothing()
-    var timings: Timings
+    var timings: [String: Double]
     var serverIPAddress: String?
     /// By which the developer tools of browsers sort and filter.
     var resourceType = "fetch"
@@ -145,16 +131,6 @@ enum HARDocument {
     }
   }
 
-  /// The timings in milliseconds; -1 for a phase that did not happen.
-  struct Timings: Encodable {
-    var blocked: Double
-    var dns: Double
-    var connect: Double
-    var ssl: Double
-    var send: Double
-    var wait: Double
-    var receive: Double
-  }
 }
 
 /// A recorded request: enough to recognise it, and no more of its secrets than may be recorded.
@@ -166,7 +142,9 @@ struct HARRequest: Sendable, Equatable {
   /// The fingerprints of the values of secret fields, by name in lower case.
   var fingerprints: [String: String]
   var body: HARRequestBody?
+}
 
+extension HARRequest {
   /// - Parameter limit: The maximum number of bytes recorded of the body, if it may be shown.
   init(_ request: URLRequest, redaction: HARRedaction, limit: Int = 0) {
     let sent = request.allHTTPHeaderFields ?? [:]
@@ -175,14 +153,6 @@ struct HARRequest: Sendable, Equatable {
     fields = HeaderFieldList(sent.reduce(into: [:]) { $0[$1.key] = redaction.field($1.key, $1.value, of: request.url) })
     fingerprints = Self.fingerprints(HeaderFieldList(sent), redaction)
     body = HARRequestBody(request, redaction: redaction, limit: limit)
-  }
-
-  init(method: String, url: String, fields: HeaderFieldList, fingerprints: [String: String], body: HARRequestBody?) {
-    self.method = method
-    self.url = url
-    self.fields = fields
-    self.fingerprints = fingerprints
-    self.body = body
   }
 
   /// Returns the fingerprints of the secret fields that may distinguish one user from another.
@@ -194,7 +164,6 @@ struct HARRequest: Sendable, Equatable {
     }
   }
 
-  /// The method and the URL.
   var line: String { "\(method) \(url)" }
 
   var cost: Int {
@@ -208,7 +177,6 @@ struct HARContent: Sendable, Equatable {
   /// The maximum number of chunk sizes that are kept.
   private static let maximumPieces = 4096
 
-  /// The recorded bytes.
   private(set) var data = Data()
   /// The size of the whole body in bytes.
   private(set) var size: Int64 = 0
@@ -266,6 +234,14 @@ struct HARTimings: Sendable, Equatable {
   /// The total that HAR requires; ``ssl`` is included in ``connect``.
   var time: Double { (blocked ?? 0) + (dns ?? 0) + (connect ?? 0) + send + wait + receive }
 
+  /// The phases as they are written; -1 for one that did not happen.
+  var phases: [String: Double] {
+    [
+      "blocked": blocked ?? -1, "dns": dns ?? -1, "connect": connect ?? -1, "ssl": ssl ?? -1, "send": send,
+      "wait": wait, "receive": receive,
+    ]
+  }
+
   private static func milliseconds(_ duration: Duration) -> Double {
     let (seconds, attoseconds) = duration.sleepable.components
     return Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000
@@ -278,7 +254,7 @@ extension HARDocument.Entry {
     self.init(
       startedDateTime: exchange.started.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
       time: exchange.timings.time, request: HARDocument.Request(exchange.request, version: version),
-      response: HARDocument.Response(exchange, version: version), timings: HARDocument.Timings(exchange.timings),
+      response: HARDocument.Response(exchange, version: version), timings: exchange.timings.phases,
       serverIPAddress: exchange.remoteAddress)
   }
 }
@@ -337,14 +313,6 @@ extension HARDocument.Content {
     }
     (text, encoding) = HARDocument.text(content.data)
     if content.pieces.count > 1 { pieces = content.pieces }
-  }
-}
-
-extension HARDocument.Timings {
-  fileprivate init(_ timings: HARTimings) {
-    self.init(
-      blocked: timings.blocked ?? -1, dns: timings.dns ?? -1, connect: timings.connect ?? -1, ssl: timings.ssl ?? -1,
-      send: timings.send, wait: timings.wait, receive: timings.receive)
   }
 }
 

@@ -1,15 +1,11 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A HAR file of any origin, as far as a replay needs it. What other tools leave out is optional.
 struct HARFile: Decodable {
   struct Log: Decodable {
     var entries: [ReadEntry]
     /// Only in files of this library.
-    var redaction: HARDocument.Redaction?
+    var redaction: HARRedaction?
 
     enum CodingKeys: String, CodingKey {
       case entries
@@ -158,7 +154,6 @@ extension DecodingError {
   }
 }
 
-/// A request and its outcome.
 struct HARExchange: Sendable {
   struct Response: Sendable {
     var status: Int
@@ -195,7 +190,6 @@ struct HARExchangeList {
   private var lastNumber = 0
   private var size = 0
   private(set) var exchanges: ArraySlice<HARExchange> = []
-  /// The number of dropped exchanges.
   private(set) var dropped = 0
   private var unreleased = 0
 
@@ -205,10 +199,7 @@ struct HARExchangeList {
   }
 
   /// Returns the number of a request that is about to be sent.
-  mutating func nextNumber() -> Int {
-    lastNumber += 1
-    return lastNumber
-  }
+  mutating func nextNumber() -> Int { lastNumber.increment() }
 
   mutating func append(_ exchange: HARExchange) {
     exchanges.append(exchange)
@@ -255,7 +246,6 @@ public enum HARError: NonRetriableError, LocalizedError, Equatable, Sendable {
   }
 }
 
-/// The recorded body of a request.
 struct HARRequestBody: Sendable, Equatable {
   var type: String
   /// The size in bytes; `nil` if it is unknown before the body is sent.
@@ -264,7 +254,9 @@ struct HARRequestBody: Sendable, Equatable {
   var digest: String?
   /// The body itself, if that may be shown.
   var data: Data?
+}
 
+extension HARRequestBody {
   /// Returns `nil` for a request without a body.
   init?(_ request: URLRequest, redaction: HARRedaction, limit: Int) {
     let type = request.value(forHTTPHeaderField: "Content-Type") ?? ""
@@ -283,12 +275,6 @@ struct HARRequestBody: Sendable, Equatable {
     self.type = type
     size = Int64(body.count)
     digest = redaction.digest(Self.canonical(body, type: type))
-  }
-
-  init(type: String, size: Int64?, digest: String?) {
-    self.type = type
-    self.size = size
-    self.digest = digest
   }
 
   /// Returns whether the two may be the same body, as far as both are known.

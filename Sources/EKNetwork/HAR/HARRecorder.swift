@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Middleware that records exchanges for a HAR 1.2 file, which browsers, proxies and other tools read, and from which a
 /// ``ReplaySession`` responds.
 ///
@@ -45,8 +41,8 @@ public final class HARRecorder: NetworkMiddleware {
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {
-    let (options, redaction, backlog) = (options, redaction, backlog)
-    let recorded = HARRequest(request, redaction: redaction, limit: max(0, options.maximumBodySize))
+    let (limit, redaction, backlog) = (max(0, options.maximumBodySize), redaction, backlog)
+    let recorded = HARRequest(request, redaction: redaction, limit: limit)
     let number = backlog.withLock { $0.nextNumber() }
     let (date, start) = (Date(), ContinuousClock.now)
     let response: NetworkMiddlewareResponse
@@ -80,7 +76,12 @@ public final class HARRecorder: NetworkMiddleware {
       finish(HARContent(unkept: size), nil, nil)
       return response
     }
-    return response.watchingBody { RecordingBody($0, limit: max(0, options.maximumBodySize), finish: finish) }
+    let content = Locked(HARContent())
+    return response.watchingBody { body in
+      ObservedBody(body, onChunk: { chunk in content.withLock { $0.append(chunk, limit: limit) } }) { _, end, error in
+        finish(content.withLock { exchange(&$0, with: HARContent()) }, error, end?.timings)
+      }
+    }
   }
 
   // MARK: - Entries
@@ -223,64 +224,5 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
 extension Transport {
   fileprivate func recorded(by recorder: HARRecorder) -> any Transport {
     MiddlewareTransport(wire: self, middleware: [recorder], owner: UUID().uuidString)
-  }
-}
-
-/// A body that is recorded while it is read, however that ends.
-final class RecordingBody: WrappingBody {
-  private struct State {
-    var content = HARContent()
-    var isOver = false
-  }
-
-  let body: any TransportBody
-  private let limit: Int
-  private let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
-  private let state = Locked(State())
-
-  /// - Parameters:
-  ///   - limit: The maximum number of bytes to record.
-  ///   - finish: Called once with what was read: at the end of the body, when it fails, or when the rest is not needed.
-  init(
-    _ body: any TransportBody, limit: Int,
-    finish: @escaping @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void
-  ) {
-    self.body = body
-    self.limit = limit
-    self.finish = finish
-  }
-
-  deinit { end(CancellationError()) }
-
-  func next() async throws -> Data? {
-    do {
-      guard let chunk = try await body.next() else {
-        end(nil)
-        return nil
-      }
-      state.withLock { state in
-        if !state.isOver { state.content.append(chunk, limit: limit) }
-      }
-      return chunk
-    } catch {
-      end(error)
-      throw error
-    }
-  }
-
-  func cancel(because error: any Error) {
-    // First: the reader fails with a cancellation, whatever the reason.
-    end(error)
-    body.cancel(because: error)
-  }
-
-  private func end(_ error: (any Error)?) {
-    let content: HARContent? = state.withLock { state in
-      guard !state.isOver else { return nil }
-      state.isOver = true
-      defer { state.content = HARContent() }
-      return state.content
-    }
-    if let content { finish(content, error, error == nil ? body.end?.timings : nil) }
   }
 }

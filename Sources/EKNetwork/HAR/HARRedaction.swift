@@ -1,15 +1,11 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Writes the parts of a request without the secrets in them, so that different ones still differ and equal ones are
 /// equal.
 ///
 /// A recorder and a replay with the same salt write the same request identically, by which a recorded response is
 /// found.
-struct HARRedaction: Sendable, Equatable {
+struct HARRedaction: Codable, Sendable, Equatable {
   static let hidden = "<redacted>"
   private static let prefix = "redacted-"
   /// The number of bytes that are hashed at a time, so that a long body is not copied as a whole.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A recording, and which of its responses have been used. Decides which response a request gets: one that was recorded
 /// for a matching request, each only once.
 struct ReplayRecording {
@@ -219,7 +215,6 @@ extension HARRequestBody {
 }
 
 extension HARFile {
-  /// The reason why an entry is invalid.
   struct EntryFailure: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A session for tests, which responds from a HAR file without using the network.
 ///
 /// ```swift
@@ -44,7 +40,7 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
     guard own?.salt.utf8.count ?? 0 <= Self.maximumSalt else {
       throw .notHAR(reason: "log._redaction.salt is too long")
     }
-    let redaction = HARRedaction(salt: own?.salt ?? "", hidesSecrets: own?.hidesSecrets ?? false)
+    let redaction = own ?? HARRedaction(salt: "", hidesSecrets: false)
     var entries: [ReplayEntry] = []
     var skipped: [HARError] = []
     for (index, entry) in log.entries.enumerated() {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The header or trailer fields of a message (RFC 9110 §5): in order, repeated ones separate, with the case of their names
 /// preserved.
 ///

@@ -39,7 +39,7 @@ enum HeaderSyntax {
     }
   }
 
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// Bytes of a field value that are not UTF-8 (`obs-text`, RFC 9110 §5.5), carried through the strings of a request until
@@ -118,9 +118,8 @@ extension Substring {
   /// Returns the text without leading and trailing spaces and tabs.
   func trimmingBlanks() -> Substring {
     var rest = utf8
-    func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-    while let first = rest.first, isBlank(first) { rest = rest.dropFirst() }
-    while let last = rest.last, isBlank(last) { rest = rest.dropLast() }
+    while let first = rest.first, HeaderSyntax.isBlank(first) { rest = rest.dropFirst() }
+    while let last = rest.last, HeaderSyntax.isBlank(last) { rest = rest.dropLast() }
     return Substring(rest)
   }
 

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension URL {
   /// The URL without the user and the password in it, which get into errors and files only where they are meant to.
   var withoutCredentials: URL {

@@ -20,6 +20,13 @@ enum PercentEncoding {
     string.withUTF8 { append($0, to: &output, allowed: allowed) }
   }
 
+  /// Returns the string with every byte outside `allowed` encoded.
+  static func encoded(_ string: String, allowed: ByteSet) -> String {
+    var output: [UInt8] = []
+    append(string, to: &output, allowed: allowed)
+    return String(decoding: output, as: UTF8.self)
+  }
+
   /// Appends `%` and two hexadecimal digits, in upper case as RFC 3986 §2.1 recommends.
   static func appendEncoded(_ byte: UInt8, to output: inout [UInt8]) {
     output.append(UInt8(ascii: "%"))
@@ -56,7 +63,6 @@ struct ByteSet: Sendable {
     return set
   }
 
-  /// Creates a set of the given ASCII characters.
   init(_ characters: StaticString) {
     characters.withUTF8Buffer { for byte in $0 { insert(byte) } }
   }

@@ -1,5 +1,41 @@
 import Foundation
 
+/// What the hashes here have in common.
+private enum Hashing {
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  /// Calls `add` with the blocks of a message, padded with a one bit, zeros up to 56 bytes of the last block, and the length
+  /// in bits (FIPS 180-4 §5.1.1, RFC 1321 §3.1).
+  static func blocks(_ message: [UInt8], isBigEndian: Bool = true, _ add: (ArraySlice<UInt8>) -> Void) {
+    var bytes = message
+    bytes.append(0x80)
+    bytes.append(contentsOf: repeatElement(0, count: (120 - bytes.count % 64) % 64))
+    let length = UInt64(message.count) * 8
+    withUnsafeBytes(of: isBigEndian ? length.bigEndian : length.littleEndian) { bytes.append(contentsOf: $0) }
+    for start in stride(from: 0, to: bytes.count, by: 64) { add(bytes[start..<start + 64]) }
+  }
+
+  /// Returns the big-endian words of a block.
+  static func words(_ block: ArraySlice<UInt8>) -> [UInt32] {
+    stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
+      block[index..<index + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+  }
+
+  static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+
+  static func bytes(_ words: [UInt32]) -> [UInt8] {
+    words.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
+  }
+
+  static func hexadecimal(_ words: [UInt32]) -> String {
+    let text = words.flatMap { word in
+      stride(from: 28, through: 0, by: -4).map { digits[Int(word >> UInt32($0) & 15)] }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
+
 /// SHA-256 (FIPS 180-4 §6.2), for keys that must not collide or reveal what they were made from.
 enum SHA256 {
   /// §4.2.2: the first fractional bits of the cube roots of the first primes; §5.3.3: of their square roots.
@@ -8,46 +44,21 @@ enum SHA256 {
 
   /// Returns the hash, 32 bytes.
   static func digest(_ message: [UInt8]) -> [UInt8] {
-    words(message).flatMap { word in
-      stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
-    }
+    Hashing.bytes(words(message))
   }
 
-  /// Returns the hash in hexadecimal digits.
-  static func hexadecimal(_ message: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    let text = words(message).flatMap { word in
-      stride(from: 28, through: 0, by: -4).map { digits[Int(word >> UInt32($0) & 15)] }
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
+  static func hexadecimal(_ message: [UInt8]) -> String { Hashing.hexadecimal(words(message)) }
 
   private static func words(_ message: [UInt8]) -> [UInt32] {
     var state = initial
-    let (padded, constants) = (padding(message), constants)
-    for start in stride(from: 0, to: padded.count, by: 64) {
-      compress(padded[start..<start + 64], constants, into: &state)
-    }
+    // Each access to a global asks whether it has been initialized.
+    let constants = constants
+    Hashing.blocks(message) { compress($0, constants, into: &state) }
     return state
   }
 
-  /// §5.1.1: a one bit, zeros up to 56 bytes of the last block, and the length in bits.
-  private static func padding(_ message: [UInt8]) -> [UInt8] {
-    var bytes = message
-    bytes.append(0x80)
-    bytes.append(contentsOf: repeatElement(0, count: (120 - bytes.count % 64) % 64))
-    let length = UInt64(message.count) * 8
-    for shift in stride(from: UInt64(56), through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: length >> shift))
-    }
-    return bytes
-  }
-
-  /// The constants are an argument because each access to a global asks whether it has been initialized.
   private static func compress(_ block: ArraySlice<UInt8>, _ constants: [UInt32], into state: inout [UInt32]) {
-    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
-      block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    }
+    var words = Hashing.words(block)
     words.reserveCapacity(64)
     for index in 16..<64 {
       let first = rotated(words[index - 15], 7, 18) ^ words[index - 15] >> 3
@@ -93,20 +104,14 @@ enum SHA256 {
 enum SHA1 {
   static func digest(_ message: [UInt8]) -> [UInt8] {
     var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
-    var bytes = message + [0x80]
-    bytes += [UInt8](repeating: 0, count: (120 - bytes.count % 64) % 64)
-    let bitCount = UInt64(message.count) * 8
-    bytes += stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bitCount >> UInt64($0)) }
-    for block in stride(from: 0, to: bytes.count, by: 64) { add(bytes[block..<block + 64], to: &state) }
-    return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
+    Hashing.blocks(message) { add($0, to: &state) }
+    return Hashing.bytes(state)
   }
 
   private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
-    var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
-      block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    }
+    var words = Hashing.words(block)
     for index in 16..<80 {
-      words.append(rotate(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1))
+      words.append(Hashing.rotated(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1))
     }
     var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
     for (index, word) in words.enumerated() {
@@ -117,13 +122,12 @@ enum SHA1 {
         case 40..<60: (b & c | b & d | c & d, 0x8F1B_BCDC)
         default: (b ^ c ^ d, 0xCA62_C1D6)
         }
-      let next = rotate(a, 5) &+ mix &+ e &+ constant &+ word
-      (e, d, c, b, a) = (d, c, rotate(b, 30), a, next)
+      let next = Hashing.rotated(a, 5) &+ mix &+ e &+ constant &+ word
+      (e, d, c, b, a) = (d, c, Hashing.rotated(b, 30), a, next)
     }
     for (index, word) in [a, b, c, d, e].enumerated() { state[index] &+= word }
   }
 
-  private static func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
 }
 
 /// MD5 (RFC 1321), which Digest authentication still uses with most servers. It protects nothing here that SHA-256 could.
@@ -132,25 +136,14 @@ enum MD5 {
   private static let shifts: [[UInt32]] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]]
   private static let constants = (1...64).map { UInt32(abs(sin(Double($0))) * 4_294_967_296) }
 
-  /// Returns the hash in hexadecimal digits.
   static func hexadecimal(_ message: [UInt8]) -> String {
     var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
-    var bytes = message + [0x80]
-    bytes += [UInt8](repeating: 0, count: (120 - bytes.count % 64) % 64)
-    let length = UInt64(message.count) * 8
-    bytes += (0..<8).map { UInt8(truncatingIfNeeded: length >> UInt64($0 * 8)) }
-    for start in stride(from: 0, to: bytes.count, by: 64) { add(bytes[start..<start + 64], to: &state) }
-    let digits = Array("0123456789abcdef".utf8)
-    let text = state.flatMap { word in
-      [4, 0, 12, 8, 20, 16, 28, 24].map { digits[Int(word >> UInt32($0) & 15)] }
-    }
-    return String(decoding: text, as: UTF8.self)
+    Hashing.blocks(message, isBigEndian: false) { add($0, to: &state) }
+    return Hashing.hexadecimal(state.map(\.byteSwapped))
   }
 
   private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
-    let words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
-      block[index..<index + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    }
+    let words = Hashing.words(block).map(\.byteSwapped)
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     let (constants, shifts) = (constants, shifts)
     for index in 0..<64 {
@@ -163,7 +156,7 @@ enum MD5 {
         }
       let sum = a &+ mix &+ constants[index] &+ words[word]
       let shift = shifts[index / 16][index % 4]
-      (a, d, c, b) = (d, c, b, b &+ (sum << shift | sum >> (32 - shift)))
+      (a, d, c, b) = (d, c, b, b &+ Hashing.rotated(sum, shift))
     }
     for (index, word) in [a, b, c, d].enumerated() { state[index] &+= word }
   }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A request as a curl command line for a POSIX shell.
 struct CurlCommand {
   private static let redacted = "<redacted>"

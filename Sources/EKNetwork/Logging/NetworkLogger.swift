@@ -32,17 +32,9 @@ struct NetworkLogger: Sendable {
   /// The user's handler. Copies of the logger share it.
   var handler: NetworkLogHandler? {
     get { state.withLock { $0.handler } }
-    nonmutating set {
-      // The old handler is released outside of the lock: it may own anything.
-      let old = state.withLock { state in
-        defer { state.handler = newValue }
-        return state.handler
-      }
-      _ = old
-    }
+    nonmutating set { state.replace(\.handler, with: newValue) }
   }
 
-  /// Whether there may be a listener.
   var hasListeners: Bool {
     #if canImport(os)
       handler != nil || systemLog.log.isEnabled(type: .error)
@@ -52,12 +44,7 @@ struct NetworkLogger: Sendable {
   }
 
   /// Returns a number that distinguishes the entries of concurrent requests.
-  func nextRequest() -> UInt64 {
-    state.withLock { state in
-      state.lastRequest += 1
-      return state.lastRequest
-    }
-  }
+  func nextRequest() -> UInt64 { state.withLock { $0.lastRequest.increment() } }
 
   func log(
     _ level: NetworkLogEntry.Level,
@@ -135,7 +122,6 @@ struct RequestLog: Sendable {
     logger.log(.debug, "Request started", base(["url": url.redactedForLog, "attempt": "\(attempt)"]))
   }
 
-  /// Reports that the server redirected and the request follows.
   func redirected(status: Int, to url: URL) {
     report(.redirected(status: status, to: url))
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
@@ -156,7 +142,6 @@ struct RequestLog: Sendable {
       base(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
   }
 
-  /// Reports that the complete response has arrived.
   func finished(status: Int, bytes: Int64, timings: NetworkTimings?, head: ResponseHead? = nil) {
     let elapsed = elapsed
     report(
@@ -167,7 +152,6 @@ struct RequestLog: Sendable {
       base(["status": "\(status)", "bytes": "\(bytes)", "duration": elapsed.inSecondsForLog]))
   }
 
-  /// Reports that a response and its body have arrived.
   @inline(never)
   func finished(_ response: CollectedResponse) {
     finished(
@@ -202,7 +186,6 @@ struct RequestLog: Sendable {
 }
 
 extension Duration {
-  /// The duration in seconds with three decimals.
   fileprivate var inSecondsForLog: String {
     let (seconds, attoseconds) = components
     let milliseconds = abs(attoseconds / 1_000_000_000_000_000)

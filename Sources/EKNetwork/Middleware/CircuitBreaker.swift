@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A circuit breaker: after a number of consecutive failures nothing is sent to an origin for a while, then one trial
 /// request tests whether the server has recovered.
 ///
@@ -81,10 +77,7 @@ public final class CircuitBreaker: NetworkMiddleware {
   ) async throws -> NetworkMiddlewareResponse {
     guard let origin = request.url.flatMap({ Origin($0) }) else { return try await next(request) }
     let begin = now()
-    let number = arrivals.withLock { count in
-      count += 1
-      return count
-    }
+    let number = arrivals.withLock { $0.increment() }
     let id = ObjectIdentifier(self)
     let outer = EnclosingWork.mark(Admission.self) { $0.breaker == id && $0.origin == origin }
     var trial = outer?.trial
@@ -172,7 +165,6 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
     case trying(Int)
   }
 
-  /// The decision about a request.
   enum Verdict: Equatable {
     case go
     /// The request may be sent, as the trial.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Code that wraps requests: it intercepts each request and each response, and may change both, send the request
 /// several times, or respond without the network.
 ///

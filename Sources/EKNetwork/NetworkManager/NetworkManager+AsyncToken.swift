@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 // The methods with a token that is obtained asynchronously. They are disfavored, so that a closure that is not asynchronous
 // remains that of the documented methods, and they have no default for it, so that a call without one does, too.
 

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension NetworkManager {
   /// Adds a request to ``offlineQueue``, which keeps it until it can be sent. Its response is not decoded and not
   /// returned.
@@ -45,7 +41,6 @@ extension NetworkManager {
     return queued
   }
 
-  /// Sends a queued request.
   nonisolated func deliver(_ queued: PrismQueuedRequest, _ token: AccessToken) async throws {
     guard let url = queued.urlRequest.url else { throw NetworkError.invalidURL }
     let request = QueuedNetworkRequest(queued)

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 // Which function a call uses depends on whether the request may be decoded elsewhere. The two are in an extension of the
 // protocol, where only the one in the type below can implement `send(_:accessToken:)` of a protocol, also of the user's
 // own: two in the type would be ambiguous. The compiler compares them only with each other, because that one is
@@ -161,21 +157,15 @@ extension NetworkManager: NetworkManaging {
   ) -> RequestRunner {
     let settings = settings.withLock { $0 }
     return RequestRunner(
-      transport: transport.behind(
-        settings.httpCache, calls: settings.middleware, attempts: settings.attemptMiddleware, owner: middlewareOwner,
-        lookup: lookup),
+      transport: settings.transport(over: transport, owner: middlewareOwner, lookup: lookup),
       tokens: tokens, refresher: settings.tokenRefresher,
       userAgent: settings.userAgentConfiguration?.generateUserAgentString(), clock: clock, logger: logger,
       eventHandler: settings.eventHandler,
-      shared: settings.sharesIdenticalRequests && settings.attemptMiddleware.isEmpty && lookup == nil
-        ? sharedExchanges : nil,
+      shared: settings.sharesExchanges && lookup == nil ? sharedExchanges : nil,
       token: token, defaults: settings.defaults, middleware: settings.middleware)
   }
 
-  /// Whether there is middleware, which may change what a stored response depends on.
-  nonisolated var hasMiddleware: Bool {
-    settings.withLock { !$0.middleware.isEmpty || !$0.attemptMiddleware.isEmpty }
-  }
+  nonisolated var hasMiddleware: Bool { settings.withLock { $0.hasMiddleware } }
 
   nonisolated func responseDecoder<T: NetworkRequest>(for request: T) -> ResponseDecoder {
     let (provider, defaults) = settings.withLock { ($0.responseDecoderProvider, $0.defaults) }

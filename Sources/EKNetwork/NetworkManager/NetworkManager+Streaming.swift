@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension NetworkManager: NetworkStreaming {
   /// Sends a request and returns as soon as the head of a response has arrived whose status the request accepts.
   ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension NetworkManager {
   /// Sends a request and writes the body of its response to a file, which appears under its name only when it is
   /// complete.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A client that sends typed requests.
 ///
 /// A manager serves one server and one user's token. It may be used from any task or actor; although it is an actor,
@@ -31,6 +27,21 @@ public actor NetworkManager {
     var offlineQueue: PrismOfflineQueue?
     var middleware: [any NetworkMiddleware] = []
     var attemptMiddleware: [any NetworkMiddleware] = []
+
+    /// Whether there is middleware, which may change what a stored response depends on.
+    var hasMiddleware: Bool { !middleware.isEmpty || !attemptMiddleware.isEmpty }
+    /// Whether identical requests share an exchange: middleware may turn them into different ones.
+    var sharesExchanges: Bool { sharesIdenticalRequests && attemptMiddleware.isEmpty }
+
+    /// Returns a transport with the caches and the middleware in front of it.
+    ///
+    /// - Parameter lookup: The lookup of a call's own policy; `nil` if there is none, or it has taken place.
+    func transport(over wire: any Transport, owner: String, lookup: PolicyLookup? = nil) -> any Transport {
+      var transport: any Transport = httpCache.map { CachingTransport(wire: wire, cache: $0) } ?? wire
+      if let lookup { transport = PolicyTransport(wire: transport, lookup: lookup) }
+      guard hasMiddleware else { return transport }
+      return MiddlewareTransport(wire: transport, middleware: attemptMiddleware.used(for: lookup), owner: owner)
+    }
   }
 
   // Unchecked: never written after `init`. A closure that must not be called concurrently has to ensure that itself, as

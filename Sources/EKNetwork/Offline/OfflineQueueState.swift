@@ -152,7 +152,6 @@ struct OfflineQueueState {
   }
 }
 
-/// A request in a queue.
 struct OfflineQueueEntry: Sendable {
   /// The position in the order of arrival, across runs of the program.
   let sequence: UInt64
@@ -217,7 +216,6 @@ struct OfflineFlushState {
     return max(backoff.delay(for: failures), min(retryAfter ?? .zero, Self.maximumRetryAfter), .zero)
   }
 
-  /// Records that the flush was cancelled.
   mutating func cancelled() { phase = .idle }
 }
 

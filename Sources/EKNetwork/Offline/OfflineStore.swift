@@ -268,15 +268,10 @@ final class OfflineStore: Sendable {
   // MARK: - Names
 
   private static func name(_ sequence: UInt64, _ retryCount: Int) -> String {
-    padded(sequence) + "-\(retryCount).request"
+    sequence.text(digits: 20) + "-\(retryCount).request"
   }
 
-  private static func bodyName(_ sequence: UInt64) -> String { padded(sequence) + "." + bodyExtension }
-
-  private static func padded(_ sequence: UInt64) -> String {
-    let digits = String(sequence)
-    return String(repeating: "0", count: max(0, 20 - digits.count)) + digits
-  }
+  private static func bodyName(_ sequence: UInt64) -> String { sequence.text(digits: 20) + "." + bodyExtension }
 
   /// Returns whether a queue has given this name to a body.
   static func isBody(_ name: String) -> Bool {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A queue that keeps requests until they can be sent: in memory, or in a folder, where they survive the end of the
 /// process at any moment.
 ///
@@ -332,7 +328,6 @@ extension PrismOfflineQueue {
     } while flushing.succeeded(isEmpty: state.count == 0 || !delivers)
   }
 
-  /// Whether a flush is under way.
   nonisolated var isFlushing: Bool { flights.count > 0 }
 
   var delivers: Bool {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A request that waits in a ``PrismOfflineQueue``.
 public struct PrismQueuedRequest: Sendable, Identifiable {
   /// The identifier of the request, in every attempt and every run of the program.

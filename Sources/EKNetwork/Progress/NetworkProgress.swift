@@ -181,10 +181,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
     var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
     var nextWaiter: UInt64 = 0
 
-    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, Never>] {
-      defer { waiters = [:] }
-      return waiters
-    }
+    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, Never>] { exchange(&waiters, with: [:]) }
 
     /// Returns whether there is a newer value, or the end was reached.
     func isReady(after version: UInt64?) -> Bool { isFinished || current.version != version }
@@ -198,7 +195,6 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   var current: Value { state.withLock { $0.current.value } }
 
-  /// The number of tasks that wait for a change.
   var waiterCount: Int { state.withLock { $0.waiters.count } }
 
   /// Changes the value, and resumes the waiting tasks if it differs. `change` runs under the lock.
@@ -236,10 +232,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
   }
 
   private func change(after version: UInt64?, isolation: isolated (any Actor)?) async {
-    let waiter = state.withLock { state in
-      state.nextWaiter += 1
-      return state.nextWaiter
-    }
+    let waiter = state.withLock { $0.nextWaiter.increment() }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isReady = state.withLock { state in
@@ -267,22 +260,19 @@ struct PendingProgress {
   mutating func report(onMainThread isMain: Bool, _ change: (inout ProgressUpdate) -> Void) -> Step {
     change(&newest)
     if isMain { return .publish }
-    defer { isScheduled = true }
-    return isScheduled ? .nothing : .schedule
+    return exchange(&isScheduled, with: true) ? .nothing : .schedule
   }
 
   mutating func reset() -> UInt64 { newest.reset() }
 
   mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 
-  /// Returns the update to publish now.
   mutating func take() -> ProgressUpdate {
     isScheduled = false
     return newest
   }
 }
 
-/// The values of a progress.
 struct ProgressUpdate: Equatable, Sendable {
   var fraction = 0.0
   var completedBytes: Int64 = 0

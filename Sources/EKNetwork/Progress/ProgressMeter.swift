@@ -11,7 +11,6 @@ import Foundation
 /// - Transports report only the bytes of a success: the body of a 401 or of a redirect would use up the scale.
 /// - The end of a download is not published until the request has succeeded: it may still be retried.
 struct ProgressMeter: Sendable {
-  /// The action to take with the fraction.
   enum Action: Equatable, Sendable {
     case none
     /// Publish it now.
@@ -141,7 +140,6 @@ struct TransferRate: Sendable {
   private(set) var bytesPerSecond: Double?
   private var mark: (bytes: Int64, at: ContinuousClock.Instant)?
 
-  /// Records the number of bytes completed so far.
   mutating func note(_ bytes: Int64, at now: ContinuousClock.Instant) {
     guard let mark else {
       self.mark = (bytes, now)
@@ -162,7 +160,6 @@ struct TransferRate: Sendable {
 
 /// Passes one request's byte counts, from any thread, through a meter to a progress.
 final class ProgressReporter: Sendable {
-  /// A function that runs a closure after a delay.
   typealias Schedule = @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
 
   private let progress: NetworkProgress
@@ -203,7 +200,6 @@ final class ProgressReporter: Sendable {
     perform(meter.withLock { $0.received(bytes, of: total, at: now) })
   }
 
-  /// Prepares for the request to be sent again.
   func restarted() {
     meter.withLock { $0.restarted() }
   }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A typed request: its target, its content, and the type that its response decodes to.
 ///
 /// Only ``path`` and ``method`` are required. The properties are read on the caller's actor, once for each attempt.

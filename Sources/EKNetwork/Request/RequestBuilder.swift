@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Builds the `URLRequest` of a ``NetworkRequest``.
 enum RequestBuilder {
   /// The default `Accept` of a request. Nothing else is listed: some servers take a list that ends in `*/*` for that of

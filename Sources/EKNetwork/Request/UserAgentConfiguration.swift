@@ -118,14 +118,8 @@ enum UserAgentSyntax {
   private static let comment = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~,:/<=>?@[]{}\"")
 
   /// Returns the text encoded as the name or the version of a product.
-  static func product(_ text: String) -> String { encode(text, allowed: product) }
+  static func product(_ text: String) -> String { PercentEncoding.encoded(text, allowed: product) }
 
   /// Returns the text encoded as one part of a comment.
-  static func comment(_ text: String) -> String { encode(text, allowed: comment) }
-
-  private static func encode(_ text: String, allowed: ByteSet) -> String {
-    var output: [UInt8] = []
-    PercentEncoding.append(text, to: &output, allowed: allowed)
-    return String(decoding: output, as: UTF8.self)
-  }
+  static func comment(_ text: String) -> String { PercentEncoding.encoded(text, allowed: comment) }
 }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The text that says which request an error is about, and how the server has responded.
 struct FailedExchange {
   /// The number of bytes of a body that are shown.
@@ -77,7 +73,6 @@ extension DecodingError {
     }
   }
 
-  /// Returns the same error, with another context.
   func with(_ change: (Context) -> Context) -> DecodingError {
     switch self {
     case .typeMismatch(let type, let context): .typeMismatch(type, change(context))

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// What a failure means for another attempt: the one table of failures, for everything that repeats requests or opens
 /// connections again.
 ///
@@ -171,7 +167,6 @@ extension Error {
 
 /// The underlying error of a connection that was lost during the TLS handshake, before anything of the request was sent.
 struct HandshakeLossError: Error {
-  /// Whether it is the reason for an error.
   static func isCause(of error: any Error) -> Bool {
     (error as? URLError)?.userInfo[NSUnderlyingErrorKey] is HandshakeLossError
   }

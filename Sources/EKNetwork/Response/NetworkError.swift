@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The errors of a request that do not come from the transport.
 ///
 /// Transport failures are `URLError`, responses outside 2xx are ``HTTPError``.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A response as it was received: its head, its whole body, and its trailers.
 public struct NetworkResponse: ResponseHeaderFields, Sendable, Equatable {
   /// The status code.

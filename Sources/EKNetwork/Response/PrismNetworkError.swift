@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The reasons why a request through a ``PrismNetworkClient`` failed.
 ///
 /// The cause (the status, the body, the underlying error) is in ``PrismNetworkFailure``. A cancelled request throws

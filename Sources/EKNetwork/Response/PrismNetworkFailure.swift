@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A ``PrismNetworkError`` with its cause.
 ///
 /// The error itself is an enum without associated values, so that code can switch over it. Its cause is passed
@@ -235,7 +231,6 @@ struct FailureRecord: Sendable {
     entries.append(entry)
   }
 
-  /// Adds a request that has ended.
   mutating func add(_ repeatability: Repeatability) {
     if !repeatability.isHarmless { isHarmlessToRepeat = false }
     if repeatability.wasCompleted { forbidsRepetition = true }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Whether a request may be sent again after an exchange has ended: the one answer, for retries, subscriptions, sockets
 /// and queues.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A policy for whether, how often and when a failed attempt is repeated.
 ///
 /// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was
@@ -140,7 +136,6 @@ extension RetryPolicy {
   }
 }
 
-/// The delay before a retry.
 enum RetryBackoff: Sendable {
   case constant(TimeInterval)
   case exponential(base: TimeInterval, maximum: TimeInterval, jitter: Double)
@@ -149,9 +144,7 @@ enum RetryBackoff: Sendable {
 
   /// Returns the delay before a retry, the first of which is number 0.
   ///
-  /// - Parameters:
-  ///   - error: The error of the last attempt.
-  ///   - random: A number from 0 to 1, only requested if there is jitter.
+  /// - Parameter random: A number from 0 to 1, only requested if there is jitter.
   func delay(beforeRetry number: Int, after error: any Error, random: () -> Double) -> Duration {
     switch self {
     case .constant(let seconds):

@@ -11,7 +11,6 @@ struct RetryState {
 
   private let policy: RetryPolicy
   private let isAllowed: Bool
-  /// The number of retries so far.
   private(set) var retryCount = 0
 
   /// - Parameter isAllowed: The request's `allowsRetry`.
@@ -23,11 +22,8 @@ struct RetryState {
   /// Records a failed attempt and returns the action to take.
   ///
   /// - Parameters:
-  ///   - error: The error of the attempt.
-  ///   - retryAfter: The delay requested by the server.
   ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
   ///   - wasCancelled: Whether the task was cancelled, whatever the error.
-  ///   - random: A number from 0 to 1.
   ///   - isOfLockedUpload: Whether the failure is that of an upload which another request of it has locked.
   ///   - refusal: Makes the response of which the request's own decoder has made the error.
   mutating func failed(
@@ -75,9 +71,8 @@ enum RetryAfter: Equatable, Sendable {
   /// - Parameter now: The time that determines the century of a two-digit year.
   init?(_ value: String, now: Date) {
     let text = SingletonField.value(ofJoined: value).trimmingCharacters(in: Self.optionalWhitespace)
-    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      // RFC 9111 §1.2.2: a number too large to represent is taken as 2³¹.
-      self = .seconds(text.utf8.reduce(0) { min($0 * 10 + Int64($1 - 0x30), 2_147_483_648) })
+    if let seconds = DeltaSeconds.parse(text) {
+      self = .seconds(seconds)
     } else if let date = HTTPDate.parse(text, now: now) {
       self = .date(date)
     } else {

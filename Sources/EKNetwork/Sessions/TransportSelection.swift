@@ -1,18 +1,12 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Selects the implementation that sends the requests of a session.
 enum TransportSelection {
-  /// Returns the transport of an injected session.
   static func transport(for session: any URLSessionProtocol, choice: TransportChoice = .automatic) -> any Transport {
     guard let session = session as? URLSession else { return SessionTransport(session) }
     return transport(for: session, choice: choice)
   }
 
-  /// Returns the transport of an injected streaming session.
   static func transport(
     for session: any URLSessionStreamingProtocol, choice: TransportChoice = .automatic
   ) -> any Transport {
@@ -92,7 +86,6 @@ public enum TransportChoice: Sendable, Equatable {
   /// Connections with options, of which TLS is one: a version of HTTP, a Unix domain socket.
   case connecting(with: ConnectionOptions)
 
-  /// The options; `nil` if there are none.
   var connectionOptions: ConnectionOptions? {
     switch self {
     case .automatic, .urlSession: nil
@@ -100,6 +93,20 @@ public enum TransportChoice: Sendable, Equatable {
     case .connecting(let options): options
     }
   }
+}
+
+/// A transport in front of another, which has its properties.
+protocol WrappingTransport: Transport {
+  var wire: any Transport { get }
+}
+
+extension WrappingTransport {
+  var resolvesRedirects: Bool { wire.resolvesRedirects }
+  var countsSentBytes: Bool { wire.countsSentBytes }
+  var resourceTimeout: Duration? { wire.resourceTimeout }
+  var implementation: TransportDescription? { wire.implementation }
+  var connectionSettings: ConnectionSettings { wire.connectionSettings }
+  var sessionSettings: SessionSettings { wire.sessionSettings }
 }
 
 /// A transport that fails every request, for options that no implementation supports: nothing is sent over a connection

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The only method that the library calls on an injected session. Mocks in tests conform to it.
 public protocol URLSessionProtocol {
   /// Loads a request. It is not called on the actor that called `send`, but on the actor of the conforming type, or on

@@ -12,21 +12,16 @@ protocol StreamParser: Sendable {
   mutating func finish() throws -> Element?
 }
 
-/// A parser that returns the chunks unchanged.
 struct ChunkParser: StreamParser {
   private var chunk: Data?
 
   mutating func append(_ chunk: Data) { self.chunk = chunk }
 
-  mutating func next() -> Data? {
-    defer { chunk = nil }
-    return chunk
-  }
+  mutating func next() -> Data? { chunk.take() }
 
   mutating func finish() -> Data? { nil }
 }
 
-/// A parser that returns the bytes of the chunks.
 struct ByteParser: StreamParser {
   // An array, because accessing its elements costs less than with Data.
   private var chunk: [UInt8] = []

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The reader of one loop over a response body, which requests a chunk only when the parser has consumed the last one.
 ///
 /// There is no task and no buffer between the consumer and the transport. However the loop is left, the sequence that
@@ -100,12 +96,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     hasClaim = false
   }
 
-  private func take() -> Bool {
-    isBusy.withLock { isBusy in
-      defer { isBusy = true }
-      return !isBusy
-    }
-  }
+  private func take() -> Bool { !isBusy.withLock { exchange(&$0, with: true) } }
 
   private func release() { isBusy.withLock { $0 = false } }
 }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A session for tests, which sends configured replies without using the network.
 ///
 /// ```swift
@@ -204,20 +200,14 @@ struct StubRoutes {
 
   var descriptions: [String] { routes.map { "\($0.method) \($0.path)" } }
 
-  mutating func set(_ method: String, _ path: String, replies: [StubSession.Reply]) {
-    var route = Route(method, path)
-    routes.removeAll { $0.method == method && $0.path == route.path }
-    guard !replies.isEmpty else { return }
-    route.replies = replies[...]
-    routes.append(route)
-  }
-
   mutating func set(
-    _ method: String, _ path: String, closure: @escaping @Sendable (URLRequest) async throws -> StubSession.Reply
+    _ method: String, _ path: String, replies: [StubSession.Reply] = [],
+    closure: (@Sendable (URLRequest) async throws -> StubSession.Reply)? = nil
   ) {
     var route = Route(method, path)
     routes.removeAll { $0.method == method && $0.path == route.path }
-    route.closure = closure
+    guard !replies.isEmpty || closure != nil else { return }
+    (route.replies, route.closure) = (replies[...], closure)
     routes.append(route)
   }
 

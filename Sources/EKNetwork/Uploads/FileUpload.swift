@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// An upload, which performs the actions of ``ResumableUpload`` for each attempt.
 ///
 /// An actor, so that the caller's actor does not block on the disk; on Linux with a queue of its own, so that no thread

@@ -51,9 +51,6 @@ struct ResumableUpload: Equatable, Sendable {
   private var mayHaveArrived: Bool
 
   /// - Parameters:
-  ///   - destination: The URL at which the upload is created.
-  ///   - size: The size of the file.
-  ///   - chunkSize: The maximum number of bytes in one request.
   ///   - resource: The upload of an earlier call.
   ///   - mayBeComplete: Whether that call may have completed it.
   init(
@@ -79,10 +76,7 @@ struct ResumableUpload: Equatable, Sendable {
   }
 
   /// Returns whether the server has acknowledged bytes since this was last asked.
-  mutating func takeAdvance() -> Bool {
-    defer { hasAdvanced = false }
-    return hasAdvanced
-  }
+  mutating func takeAdvance() -> Bool { exchange(&hasAdvanced, with: false) }
 
   /// Records that a request has ended without a response.
   ///

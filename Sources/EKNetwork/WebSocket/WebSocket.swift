@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A WebSocket client connection (RFC 6455) with message compression (RFC 7692), on every platform.
 ///
 /// It is an asynchronous sequence of the received messages, which ends after a clean close and throws a

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Options of a ``WebSocket``. The defaults suit most uses.
 public struct WebSocketOptions: Sendable {
   /// The compression to offer; `nil` for none.

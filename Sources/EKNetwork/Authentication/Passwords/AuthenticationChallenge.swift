@@ -136,8 +136,7 @@ struct DigestChallenge: Equatable, Sendable {
     var key = hash("\(encoded(credential.user)):\(realm):\(encoded(credential.password))")
     // §3.4.2: made once, with the nonces of the first request.
     if isSession { key = hash("\(key):\(firstNonce):\(clientNonce)") }
-    let digits = String(count, radix: 16)
-    let number = String(repeating: "0", count: 8 - digits.count) + digits
+    let number = count.text(digits: 8, radix: 16)
     let use = hasQuality ? "\(nonce):\(number):\(clientNonce):auth" : nonce
     let response = hash("\(key):\(use):\(hash("\(method):\(target)"))")
 
@@ -157,9 +156,7 @@ struct DigestChallenge: Equatable, Sendable {
     if bytes.allSatisfy({ (0x20..<0x7F).contains($0) || isLatin1 && $0 >= 0x80 }) {
       return "username=\(Self.quoted(user))"
     }
-    var encoded: [UInt8] = []
-    PercentEncoding.append(user, to: &encoded, allowed: PercentEncoding.unreserved)
-    return "username*=UTF-8''" + String(decoding: encoded, as: UTF8.self)
+    return "username*=UTF-8''" + PercentEncoding.encoded(user, allowed: PercentEncoding.unreserved)
   }
 
   private func encoded(_ text: String) -> String {

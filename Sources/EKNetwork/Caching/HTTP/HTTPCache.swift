@@ -81,13 +81,7 @@ public final class HTTPCache: Sendable {
   /// Defaults to `nil`.
   public var storageFailureHandler: (@Sendable (StorageFailure) -> Void)? {
     get { failureHandler.withLock { $0 } }
-    set {
-      let old = failureHandler.withLock { handler in
-        defer { handler = newValue }
-        return handler
-      }
-      withExtendedLifetime(old) {}
-    }
+    set { failureHandler.replace(\.self, with: newValue) }
   }
 
   /// The activity of the cache, and its contents in memory.
@@ -230,9 +224,8 @@ public final class HTTPCache: Sendable {
     state.withLock { $0.invalidations.noteAll() }
     disk?.removeAll()
     let old = state.withLock { state in
-      defer { state.memory = MemoryStore(capacity: state.memory.capacity) }
       state.changes += 1
-      return state.memory
+      return exchange(&state.memory, with: MemoryStore(capacity: state.memory.capacity))
     }
     withExtendedLifetime(old) {}
   }

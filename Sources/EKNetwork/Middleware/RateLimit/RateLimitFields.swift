@@ -187,10 +187,7 @@ final class RateLimitLine: Sendable {
     case .go: return generation
     case .wait, .refuse: break
     }
-    let id = book.withLock { book in
-      book.lastID += 1
-      return book.lastID
-    }
+    let id = book.withLock { $0.lastID.increment() }
     return try await withCancellableContinuation { continuation in
       wait(continuation, id: id, for: key)
     } leave: {

@@ -84,7 +84,6 @@ struct RateLimitState: Sendable {
     begin(at: now)
   }
 
-  /// Removes a waiting request.
   mutating func leave(_ id: UInt64) { line.remove(id) }
 
   /// Records the response or failure of a request that was sent.
@@ -225,13 +224,9 @@ struct RateLimitAllowance: Equatable, Sendable {
 
   /// The allowance if it is known only that the server has refused requests: one request is sent as a probe.
   static let probe = RateLimitAllowance(remaining: 1)
+}
 
-  init(remaining: Int, reset: Duration? = nil, limit: Int? = nil) {
-    self.remaining = remaining
-    self.reset = reset
-    self.limit = limit
-  }
-
+extension RateLimitAllowance {
   /// - Parameters:
   ///   - quota: The quota that a response reports.
   ///   - longest: The maximum time until its reset that is accepted.

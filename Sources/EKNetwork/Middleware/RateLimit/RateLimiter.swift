@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A rate limiter: sends requests to a server no faster than you and the server allow. Requests that come too early
 /// wait for their turn, in the order of arrival.
 ///
@@ -128,7 +124,6 @@ public final class RateLimiter: NetworkMiddleware {
 
 /// The limits for further requests that a response reports.
 struct RateLimitReport: Equatable, Sendable {
-  /// The remainder of a quota.
   struct Quota: Equatable, Sendable {
     var name = ""
     var remaining: Int
@@ -149,18 +144,10 @@ struct RateLimitReport: Equatable, Sendable {
   static let maximumQuotas = 8
 
   /// The report for a request that was not sent.
-  static let notSent: RateLimitReport = {
-    var report = RateLimitReport()
-    report.isOfNothingSent = true
-    return report
-  }()
+  static let notSent = RateLimitReport(isOfNothingSent: true)
+}
 
-  init(isRefusal: Bool = false, pause: Duration? = nil, quotas: [Quota] = []) {
-    self.isRefusal = isRefusal
-    self.pause = pause
-    self.quotas = quotas
-  }
-
+extension RateLimitReport {
   /// - Parameters:
   ///   - field: Returns the value of a header field by its name.
   ///   - now: The date that dates in header fields are compared with.

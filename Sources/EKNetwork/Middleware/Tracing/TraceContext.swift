@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The position of a request in a distributed trace: the content of the `traceparent` and `tracestate` fields (W3C
 /// Trace Context, https://www.w3.org/TR/trace-context/).
 ///
@@ -77,10 +73,10 @@ public struct TraceContext: Sendable, Hashable {
   }
 
   /// The trace ID, in 32 hexadecimal digits.
-  public var traceID: String { Self.digits(traceHigh) + Self.digits(traceLow) }
+  public var traceID: String { traceHigh.text(digits: 16, radix: 16) + traceLow.text(digits: 16, radix: 16) }
 
   /// The ID of the span that the request belongs to, in 16 hexadecimal digits: the parent of the server's span.
-  public var spanID: String { Self.digits(parent) }
+  public var spanID: String { parent.text(digits: 16, radix: 16) }
 
   /// Whether the trace is recorded.
   public var isSampled: Bool { flags & Self.sampled != 0 }
@@ -108,11 +104,6 @@ public struct TraceContext: Sendable, Hashable {
       }
     }
     return number
-  }
-
-  private static func digits(_ number: UInt64) -> String {
-    let text = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - text.count) + text
   }
 }
 

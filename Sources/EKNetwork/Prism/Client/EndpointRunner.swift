@@ -1,42 +1,25 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A runner of requests for an adapter's endpoints, which uses ``RequestRunner`` with the adapter's settings.
 ///
 /// Every error that it throws is a ``PrismNetworkFailure`` or a `CancellationError`.
 struct EndpointRunner: Sendable {
-  struct Middleware: Sendable {
-    var calls: [any NetworkMiddleware] = []
-    var attempts: [any NetworkMiddleware] = []
-  }
-
   let transport: any Transport
   let retryPolicy: (any PrismRetryPolicy)?
   let clock: any Clock<Duration>
   let logger: NetworkLogger
-  let eventHandler = Locked<NetworkEventHandler?>(nil)
-  let cache = Locked<HTTPCache?>(nil)
+  let settings = Locked(NetworkManager.Settings())
   let sharedExchanges = SharedFlights<ExchangeKey>()
-  let sharesIdenticalRequests = Locked(false)
-  let middleware = Locked(Middleware())
   let middlewareOwner = UUID().uuidString
   // Never used: the library manages no token for an endpoint.
   let tokens = TokenRefreshCoordinator()
 
   /// The transport behind the cache and the middleware.
-  var effectiveTransport: any Transport { effectiveTransport(with: middleware.withLock { $0 }, nil) }
-
-  /// Whether there is middleware, which may change what a stored response depends on.
-  var hasMiddleware: Bool { middleware.withLock { !$0.calls.isEmpty || !$0.attempts.isEmpty } }
-
-  private func effectiveTransport(with middleware: Middleware, _ lookup: PolicyLookup?) -> any Transport {
-    transport.behind(
-      cache.withLock { $0 }, calls: middleware.calls, attempts: middleware.attempts, owner: middlewareOwner,
-      lookup: lookup)
+  var effectiveTransport: any Transport {
+    settings.withLock { $0 }.transport(over: transport, owner: middlewareOwner)
   }
+
+  var hasMiddleware: Bool { settings.withLock { $0.hasMiddleware } }
 
   /// Nothing is retried that is not sent.
   private func policy(for lookup: PolicyLookup?) -> RetryPolicy {
@@ -51,23 +34,20 @@ struct EndpointRunner: Sendable {
     limits: ResponseLimits = ResponseLimits(), lookup: PolicyLookup? = nil
   ) async throws -> RequestRunner.Fetched {
     try Task.checkCancellation()
-    let (middleware, isShared) = (middleware.withLock { $0 }, sharesIdenticalRequests.withLock { $0 })
+    let settings = settings.withLock { $0 }
     var runner = RequestRunner(
-      transport: effectiveTransport(with: middleware, lookup), tokens: tokens, refresher: nil, userAgent: nil,
-      clock: clock,
-      logger: logger,
-      eventHandler: eventHandler.withLock { $0 })
+      transport: settings.transport(over: transport, owner: middlewareOwner, lookup: lookup), tokens: tokens,
+      refresher: nil, userAgent: nil, clock: clock, logger: logger, eventHandler: settings.eventHandler)
     // No redirect makes a GET another method, but middleware may.
-    let mayChangeMethod = urlRequest.httpMethod != "GET" || !middleware.calls.isEmpty
+    let mayChangeMethod = urlRequest.httpMethod != "GET" || !settings.middleware.isEmpty
     let attempts = EndpointAttempts(urlRequest: urlRequest, wasCarriedOut: mayChangeMethod ? Locked(false) : nil)
-    let wasStarted = middleware.calls.isEmpty ? nil : Locked(false)
+    let wasStarted = settings.middleware.isEmpty ? nil : Locked(false)
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
-      shared: isShared && middleware.attempts.isEmpty && lookup == nil ? sharedExchanges : nil,
-      wasCarriedOut: attempts.wasCarriedOut,
-      wasStarted: wasStarted)
-    runner.middleware = middleware.calls.used(for: lookup)
+      shared: settings.sharesExchanges && lookup == nil ? sharedExchanges : nil,
+      wasCarriedOut: attempts.wasCarriedOut, wasStarted: wasStarted)
+    runner.middleware = settings.middleware.used(for: lookup)
     do {
       let fetched = try await runner.fetch(
         attempts, policy: policy(for: lookup), over: exchange)
@@ -113,7 +93,6 @@ private struct EndpointAttempts: AttemptSource {
   }
 }
 
-/// Decodes entities from response bodies.
 enum EntityDecoding {
   static func decode<Value: Decodable>(
     _ type: Value.Type, from data: Data, with formatter: DateFormatter?

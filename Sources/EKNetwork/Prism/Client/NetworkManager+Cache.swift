@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension NetworkManager {
   /// Sends a request through a cache, as a policy specifies. Only GET requests without a body are cached.
   ///

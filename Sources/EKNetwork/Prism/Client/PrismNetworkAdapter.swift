@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A client that sends requests over a `URLSession`, or over its replacement on Linux (see ``TransportChoice``), and
 /// caches the responses to GETs whose endpoints have a `cacheInterval`.
 ///
@@ -57,15 +53,15 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// A closure that receives the events of requests, as ``NetworkManager/eventHandler`` does, with unredacted URLs,
   /// errors and timings. Defaults to `nil`.
   public nonisolated var eventHandler: NetworkEventHandler? {
-    get { runner.eventHandler.withLock { $0 } }
-    set { runner.eventHandler.replace(\.self, with: newValue) }
+    get { runner.settings.withLock { $0.eventHandler } }
+    set { runner.settings.replace(\.eventHandler, with: newValue) }
   }
 
   /// The cache that stores responses as their servers allow it, as ``NetworkManager/httpCache`` does. The responses
   /// that the policies of this adapter store take precedence, for as long as they are fresh. Defaults to `nil`.
   public nonisolated var httpCache: HTTPCache? {
-    get { runner.cache.withLock { $0 } }
-    set { runner.cache.replace(\.self, with: newValue) }
+    get { runner.settings.withLock { $0.httpCache } }
+    set { runner.settings.replace(\.httpCache, with: newValue) }
   }
 
   /// Whether a GET that is identical to one in flight, header fields included except for `traceparent` and
@@ -73,20 +69,20 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   /// ``NetworkManager/sharesIdenticalRequests``. With ``middleware``, a GET that has a `cacheInterval` or a policy is
   /// not shared; with ``attemptMiddleware``, nothing is. Defaults to `false`.
   public nonisolated var sharesIdenticalRequests: Bool {
-    get { runner.sharesIdenticalRequests.withLock { $0 } }
-    set { runner.sharesIdenticalRequests.withLock { $0 = newValue } }
+    get { runner.settings.withLock { $0.sharesIdenticalRequests } }
+    set { runner.settings.replace(\.sharesIdenticalRequests, with: newValue) }
   }
 
   /// The middleware around whole requests, as in ``NetworkManager/middleware``. Defaults to none.
   public nonisolated var middleware: [any NetworkMiddleware] {
-    get { runner.middleware.withLock { $0.calls } }
-    set { runner.middleware.replace(\.calls, with: newValue) }
+    get { runner.settings.withLock { $0.middleware } }
+    set { runner.settings.replace(\.middleware, with: newValue) }
   }
 
   /// The middleware around each single request, as in ``NetworkManager/attemptMiddleware``. Defaults to none.
   public nonisolated var attemptMiddleware: [any NetworkMiddleware] {
-    get { runner.middleware.withLock { $0.attempts } }
-    set { runner.middleware.replace(\.attempts, with: newValue) }
+    get { runner.settings.withLock { $0.attemptMiddleware } }
+    set { runner.settings.replace(\.attemptMiddleware, with: newValue) }
   }
 
   deinit { urlSession.finishTasksAndInvalidate() }

@@ -4,7 +4,7 @@
   import Foundation
 
   /// A source that listens to the kernel on a netlink socket and performs the actions of ``NetlinkState``.
-  final class NetlinkSource: ConnectivitySource {
+  final class NetlinkSource: Sendable {
     /// RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_IFADDR, RTMGRP_IPV6_ROUTE.
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
     /// The maximum time for the first responses, in milliseconds. The kernel sends them at once.
@@ -36,8 +36,6 @@
       source.setCancelHandler { close(descriptor) }
       source.resume()
     }
-
-    func stop() { source.cancel() }
 
     deinit { source.cancel() }
 
@@ -137,7 +135,6 @@ struct NetlinkState {
   private var mustStartOver = false
   private var interruptions = 0
 
-  /// Whether a dump is in progress.
   var isDumping: Bool { !open.isEmpty }
 
   /// Whether packets can leave the machine: over a link that is running and has an address, along a route through it.
@@ -147,7 +144,6 @@ struct NetlinkState {
     return routes.contains { $0.indices.contains(where: usable.contains) }
   }
 
-  /// Clears the state and requests all dumps.
   mutating func start() -> Action {
     guard open.isEmpty else {
       // One dump at a time: the kernel returns EBUSY for a second.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A deduplicator that runs equal requests once: a caller that starts a request already in flight gets the same result.
 ///
 /// ```swift

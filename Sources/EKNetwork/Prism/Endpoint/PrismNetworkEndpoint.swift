@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One call of an API: its URL, method, header fields, body, and how long the response may be cached. Usually an enum
 /// with a case for each call.
 ///
@@ -189,7 +185,6 @@ extension PrismNetworkEndpoint {
   }
 }
 
-/// Builds the URL of an endpoint from its parts.
 enum EndpointURL {
   static func make<Endpoint: PrismNetworkEndpoint>(of endpoint: Endpoint) throws -> URL {
     guard let url = url(of: endpoint), url.host?.isEmpty == false else {
@@ -235,13 +230,7 @@ enum EndpointURL {
   private static func query(_ items: [URLQueryItem]?) -> String? {
     guard let items, !items.isEmpty else { return nil }
     var bytes: [UInt8] = []
-    for (index, item) in items.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: "&")) }
-      PercentEncoding.append(item.name, to: &bytes, allowed: Characters.query)
-      guard let value = item.value else { continue }
-      bytes.append(UInt8(ascii: "="))
-      PercentEncoding.append(value, to: &bytes, allowed: Characters.query)
-    }
+    EncodedPairs.append(items, to: &bytes) { PercentEncoding.append($0, to: &$1, allowed: Characters.query) }
     return String(decoding: bytes, as: UTF8.self)
   }
 
@@ -256,7 +245,6 @@ extension UInt8 {
   fileprivate var isHexDigit: Bool { PercentEncoding.value(ofDigit: self) != nil }
 }
 
-/// The encoded body of an endpoint, and its content type.
 struct EndpointBody {
   private enum Content {
     case data(Data)
@@ -265,6 +253,14 @@ struct EndpointBody {
 
   private let content: Content
   let contentType: String
+
+  static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    // Sorted keys: the same value has the same bytes each time, and in a query the same URL.
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    return encoder
+  }
 
   init(_ body: any Encodable) throws {
     switch body {
@@ -278,16 +274,11 @@ struct EndpointBody {
       content = .source(.segments(try form.segments()))
       contentType = form.contentType
     default:
-      let encoder = JSONEncoder()
-      // Sorted keys make the bytes the same each time.
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      encoder.dateEncodingStrategy = .iso8601
-      content = .data(try encoder.encode(body))
+      content = .data(try Self.encoder.encode(body))
       contentType = PrismNetworkHeaderType.json.rawValue
     }
   }
 
-  /// Sets the body of the request.
   func attach(to request: inout URLRequest) {
     switch content {
     case .data(let data): request.httpBody = data

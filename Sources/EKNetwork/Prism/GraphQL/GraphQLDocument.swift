@@ -172,7 +172,6 @@ private struct GraphQLVariable: Encodable {
   }
 }
 
-/// An optional of any type.
 private protocol OptionalValue {
   var wrappedValue: Any? { get }
 }

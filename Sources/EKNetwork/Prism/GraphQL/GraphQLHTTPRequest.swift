@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A GraphQL operation over HTTP (GraphQL over HTTP, §5 and §6).
 struct GraphQLHTTPRequest: NetworkRequest {
   /// The response, undecoded.
@@ -42,10 +38,8 @@ struct GraphQLHTTPRequest: NetworkRequest {
   }
 
   /// - Parameters:
-  ///   - query: The operation.
   ///   - sendsDocument: Whether the document itself is sent, instead of only its hash.
   ///   - hash: The document's SHA-256, if it is sent.
-  ///   - accept: The value of the `Accept` field.
   init(
     _ query: PrismGraphQLQuery, sendsDocument: Bool = true, hash: String? = nil, accept: String,
     headers: [String: String], options: PrismGraphQLOptions
@@ -71,7 +65,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     } else {
       method = .post
       queryParameters = nil
-      body = RequestBody(data: try Self.encoder.encode(parameters), contentType: "application/json")
+      body = RequestBody(data: try EndpointBody.encoder.encode(parameters), contentType: "application/json")
     }
   }
 
@@ -94,14 +88,6 @@ struct GraphQLHTTPRequest: NetworkRequest {
       query: query.query, operationName: query.operationName, variables: GraphQLVariables(query), extensions: nil)
   }
 
-  static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    // The same operation always has the same bytes, and the same URL.
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    return encoder
-  }
-
   private struct PersistedQuery: Encodable {
     let version: Int
     let sha256Hash: String
@@ -121,8 +107,8 @@ struct GraphQLHTTPRequest: NetworkRequest {
       var items: [String: String] = [:]
       items["query"] = query
       items["operationName"] = operationName
-      items["variables"] = try variables.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
-      items["extensions"] = try extensions.map { String(decoding: try encoder.encode($0), as: UTF8.self) }
+      items["variables"] = try variables.map { String(decoding: try EndpointBody.encoder.encode($0), as: UTF8.self) }
+      items["extensions"] = try extensions.map { String(decoding: try EndpointBody.encoder.encode($0), as: UTF8.self) }
       return items
     }
   }
@@ -172,10 +158,7 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
   }
 
   func next() async throws -> Data? {
-    guard let events else {
-      defer { single = nil }
-      return single
-    }
+    guard let events else { return single.take() }
     while let event = try await events.next() {
       switch state.received(event) {
       case .deliver(let data): return data

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A subscription over a WebSocket: performs the actions of ``GraphQLSocketState``.
 final class GraphQLSocket: GraphQLSource {
   private let socket: WebSocket
@@ -246,6 +242,6 @@ struct GraphQLSocketState {
   }
 
   private static func text(_ message: some Encodable) throws -> String {
-    String(decoding: try GraphQLHTTPRequest.encoder.encode(message), as: UTF8.self)
+    String(decoding: try EndpointBody.encoder.encode(message), as: UTF8.self)
   }
 }

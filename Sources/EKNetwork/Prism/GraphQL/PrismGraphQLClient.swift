@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A client that sends GraphQL operations over HTTP, and subscribes to them over WebSockets or server-sent events.
 ///
 /// ```swift

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A single upload, with its progress and its response.
 ///
 /// ```swift
@@ -200,7 +196,6 @@ extension URLRequest {
     if let length = source.length { setValue(String(length), forHTTPHeaderField: "Content-Length") }
   }
 
-  /// The length of its body, if it is known.
   fileprivate var bodyLength: Int64? {
     httpBody.map { Int64($0.count) } ?? value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
   }
@@ -245,16 +240,10 @@ struct UploadState<Response: Sendable> {
   /// Whether the upload is in progress and has no listener and no waiter left.
   var isAbandoned: Bool { isStarted && result == nil && listeners.isEmpty && waiters.isEmpty }
 
-  mutating func takeID() -> UInt64 {
-    nextID += 1
-    return nextID
-  }
+  mutating func takeID() -> UInt64 { nextID.increment() }
 
   /// Marks the upload as started. Returns `false` if it was already.
-  mutating func start() -> Bool {
-    defer { isStarted = true }
-    return !isStarted
-  }
+  mutating func start() -> Bool { !exchange(&isStarted, with: true) }
 
   /// Sets the length of the body that is about to be sent: a file may have changed since the upload was created.
   mutating func begin(total: Int64) {
@@ -300,10 +289,6 @@ struct UploadState<Response: Sendable> {
     if case .success = result {
       progress = PrismUploadProgress(bytesUploaded: progress.totalBytes, totalBytes: progress.totalBytes)
     }
-    defer {
-      listeners = [:]
-      waiters = [:]
-    }
-    return (Array(listeners.values), Array(waiters.values))
+    return (Array(exchange(&listeners, with: [:]).values), Array(exchange(&waiters, with: [:]).values))
   }
 }

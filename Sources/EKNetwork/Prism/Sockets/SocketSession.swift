@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 #if canImport(Darwin)
   import Network
 #endif
@@ -113,10 +109,7 @@ actor SocketSession {
 
   private nonisolated func takeTurn() async throws {
     if !Task.isCancelled, turns.withLock({ $0.queue.takeFree() }) { return }
-    let id = turns.withLock { turns in
-      turns.lastID += 1
-      return turns.lastID
-    }
+    let id = turns.withLock { $0.lastID.increment() }
     try await withCancellableContinuation { turn in
       guard turns.withLock({ $0.queue.take(turn, id: id) }) else { return true }
       turn.resume()
@@ -128,11 +121,7 @@ actor SocketSession {
 
   /// Closes the connection, once.
   nonisolated func cancel(_ code: WebSocketCloseCode = .goingAway) {
-    let isFirst = hasEnded.withLock { hasEnded in
-      defer { hasEnded = true }
-      return !hasEnded
-    }
-    if isFirst { carrier.cancel(code) }
+    if !hasEnded.withLock({ exchange(&$0, with: true) }) { carrier.cancel(code) }
   }
 }
 

@@ -9,11 +9,9 @@ protocol BlockReader: AnyObject {
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
   /// Returns to the first byte. Only called if the body is replayable.
   func rewind()
-  /// Ends reading.
   func close()
 }
 
-/// Reads the segments of a body in order.
 final class SegmentReader: BlockReader {
   private let segments: [BodySegment]
   private var index = 0

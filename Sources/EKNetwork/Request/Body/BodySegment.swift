@@ -16,11 +16,9 @@ enum BodySegment: Equatable, Sendable {
 /// A file, or a part of one, as a segment of a body, whose size is announced before its first byte is sent.
 struct FileSegment: Equatable, Sendable {
   let url: URL
-  /// The number of bytes of the segment.
   private(set) var size: Int64
   /// The position of its first byte in the file.
   private(set) var start: Int64 = 0
-  /// The size of the whole file.
   private let fileSize: Int64
   private let opened: OpenFile?
   /// The identity and modification time of the file; `nil` for a file that no other program can write to.
@@ -57,7 +55,6 @@ struct FileSegment: Equatable, Sendable {
     left.url == right.url && left.size == right.size && left.start == right.start && left.opened === right.opened
   }
 
-  /// Whether the segment is the whole file.
   var isWhole: Bool { size == fileSize }
 
   /// Returns a part of this segment, of the same version of the file. What is outside the segment is left out.
@@ -69,7 +66,6 @@ struct FileSegment: Equatable, Sendable {
     return part
   }
 
-  /// Opens the file for reading.
   func open() throws(RequestBodyError) -> OpenFile {
     if let opened { return opened }
     // Non-blocking: the file may have become a pipe, and opening one waits for its writer.
@@ -81,8 +77,7 @@ struct FileSegment: Equatable, Sendable {
   /// Throws if the file is no longer the one that was announced: if it has another size, was replaced, or was written
   /// to.
   func check(_ file: OpenFile) throws(RequestBodyError) {
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0 else { throw Self.error(errno, url) }
+    guard let status = file.status else { throw Self.error(errno, url) }
     let now = try FileSegment(url, status)
     guard now.fileSize == fileSize, version == nil || now.version == version else {
       throw .fileChanged(url, announced: fileSize, actual: now.fileSize)

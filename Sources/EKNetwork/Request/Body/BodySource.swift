@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A body that is not held in memory as a whole.
 enum BodySource: Sendable {
   /// Replayable any number of times.

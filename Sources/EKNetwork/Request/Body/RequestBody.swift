@@ -21,7 +21,6 @@ public struct RequestBody {
   /// The body that is sent instead of `content`'s stream.
   private var source: Source?
 
-  /// The sequence, if the body is one.
   var sequence: SequenceBody? {
     if case .sequence(let sequence)? = source { sequence } else { nil }
   }

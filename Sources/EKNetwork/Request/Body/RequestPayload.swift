@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The body of a request as it is sent, whatever it was made from.
 struct RequestPayload {
   private enum Source {
@@ -74,7 +70,6 @@ struct RequestPayload {
     if case .none = source { false } else { true }
   }
 
-  /// The number of bytes; `nil` if unknown.
   var length: Int64? {
     switch source {
     case .data(let data): Int64(data.count)
@@ -83,7 +78,6 @@ struct RequestPayload {
     }
   }
 
-  /// Sets the body of the request to be sent.
   func attach(to urlRequest: inout URLRequest) {
     switch source {
     case .none: break

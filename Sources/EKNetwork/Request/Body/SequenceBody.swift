@@ -41,12 +41,8 @@ final class SequenceBody: Sendable {
   /// Whether it cannot be sent, because a request has begun to.
   var isUsedUp: Bool { !isReplayable && wasStarted.withLock { $0 } }
 
-  /// Begins an iteration.
   func start() throws(RequestBodyError) -> BodyPuller {
-    let isFirst = wasStarted.withLock { wasStarted in
-      defer { wasStarted = true }
-      return !wasStarted
-    }
+    let isFirst = !wasStarted.withLock { exchange(&$0, with: true) }
     guard isFirst || isReplayable else { throw .alreadySent }
     return BodyPuller(makePuller(), length: length)
   }

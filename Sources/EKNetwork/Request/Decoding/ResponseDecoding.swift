@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Decodes a successful response as the request's response type.
 enum ResponseDecoding {
   /// Returns whether the response type has nothing of the body in it.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A subscription to server-sent events that reconnects, like a browser's `EventSource`.
 ///
 /// Created by ``NetworkManager/events(_:accessToken:reconnect:)``. It connects when it is iterated, and reconnects
@@ -16,7 +12,6 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
   let request: Request
   let clock: any Clock<Duration>
-  /// Opens a new stream.
   let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
   let options: EventSourceOptions
@@ -51,7 +46,6 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
   private struct OpenStream {
     let reader: StreamReader<EventStreamParser>
-    /// The body that is read.
     let body: WatchedBody
     /// Ends the body when the subscription's owner wants to reconnect.
     let interruption: ReconnectSignal.Wait
@@ -328,7 +322,6 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   let silence: Duration?
   /// That of the request itself: a default is the size of a response that ends, which a subscription exceeds in time.
   let maximumResponseSize: Int64?
-  /// The error response.
   let refusal: Locked<NetworkResponse?>
   /// The sequence that is sent as the body.
   let sequence: Locked<SequenceBody?>

@@ -15,7 +15,6 @@ struct EventSourceState {
   /// The number of consecutive waits without an opened stream between them.
   private var waits = 0
   private var isOpen = false
-  /// Whether a stream has ever opened.
   private var hasOpened = false
   private var hasReceived = false
   private var reconnectionTime: Duration?
@@ -40,7 +39,6 @@ struct EventSourceState {
     waits = 0
   }
 
-  /// Records that an event has been delivered.
   mutating func received() { hasReceived = true }
 
   /// Records that the owner has closed the open stream in order to reconnect.
@@ -59,11 +57,7 @@ struct EventSourceState {
   ///
   /// - Parameters:
   ///   - error: The reason; `nil` if the server ended it cleanly.
-  ///   - parser: The parser of the stream, if there was one.
-  ///   - retryAfter: The delay that the server requested.
   ///   - wasCarriedOut: Whether a redirect has changed the method, because the request was carried out.
-  ///   - bodyIsReplayable: Whether the request can be sent again.
-  ///   - random: A number from 0 to 1.
   mutating func lost(
     because error: (any Error)?, parser: EventStreamParser? = nil, retryAfter: Duration? = nil,
     wasCarriedOut: Bool = false, bodyIsReplayable: Bool, random: Double

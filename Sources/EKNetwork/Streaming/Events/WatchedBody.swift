@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The body of an event stream, which fails with `URLError.timedOut` after too long a silence. Time during which no
 /// reader waits does not count as silence.
 final class WatchedBody: TransportBody {
@@ -22,23 +18,18 @@ final class WatchedBody: TransportBody {
   private static let shortestPause = Duration.milliseconds(100)
 
   private let body: any TransportBody
-  private let elapsed: @Sendable () -> Duration
+  private let elapsed: ElapsedTime
   private let sleep: @Sendable (Duration) async throws -> Void
   private let state: Locked<State>
 
   init(_ body: any TransportBody, heartbeat: HeartbeatState, clock: any Clock<Duration>) {
     self.body = body
-    elapsed = Self.stopwatch(clock)
+    elapsed = clock.stopwatch()
     sleep = { try await clock.sleep(for: $0.sleepable) }
     state = Locked(State(heartbeat: heartbeat))
   }
 
   deinit { state.withLock { $0.watch }?.cancel() }
-
-  private static func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
-    let start = clock.now
-    return { start.duration(to: clock.now) }
-  }
 
   /// Records that the received bytes contained a comment.
   func receivedComment() { state.withLock { $0.heartbeat.receivedComment() } }
@@ -64,7 +55,7 @@ final class WatchedBody: TransportBody {
     begin()
     do {
       let chunk = try await body.next()
-      let now = elapsed()
+      let now = elapsed.duration
       state.withLock { state in
         state.heartbeat.received(after: now - state.lastArrival)
         state.lastArrival = now
@@ -85,7 +76,7 @@ final class WatchedBody: TransportBody {
   }
 
   private func begin() {
-    let now = elapsed()
+    let now = elapsed.duration
     let isFirst = state.withLock { state in
       state.waitingSince = now
       guard state.watch == nil, !state.isOver else { return false }
@@ -109,7 +100,7 @@ final class WatchedBody: TransportBody {
   /// Returns how long to sleep until the silence could be too long, whatever arrives meanwhile; `nil` when the body has
   /// ended or timed out.
   private func timeUntilNextCheck() -> Duration? {
-    let now = elapsed()
+    let now = elapsed.duration
     let (wait, expires): (Duration?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }
       // Detecting a heartbeat shortens the maximum silence.

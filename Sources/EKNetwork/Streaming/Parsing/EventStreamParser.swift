@@ -152,8 +152,9 @@ struct EventStreamParser: StreamParser {
       // RFC 9110 §5.5. Servers accept much less than the limit: a subscription could never reconnect.
       isIDSendable = value.count <= Self.longestSendableID && HeaderSyntax.trimmedValue(id) != nil
     } else if name.equals("retry") {
-      guard let milliseconds = Self.digits(value) else { return }
-      retry = .milliseconds(milliseconds)
+      guard let milliseconds = DeltaSeconds.parse(String(decoding: value, as: UTF8.self)) else { return }
+      // At most a day.
+      retry = .milliseconds(min(milliseconds, 86_400_000))
       reconnectionTime = retry
     }
   }
@@ -177,16 +178,6 @@ struct EventStreamParser: StreamParser {
     guard size <= maximumSize else { throw StreamLineTooLongError(line: max(1, lineNumber), limitBytes: maximumSize) }
   }
 
-  /// Parses ASCII digits; returns at most one day, in milliseconds.
-  private static func digits(_ bytes: UnsafeRawBufferPointer) -> Int64? {
-    guard !bytes.isEmpty else { return nil }
-    var value: Int64 = 0
-    for byte in bytes {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-      value = min(value * 10 + Int64(byte - UInt8(ascii: "0")), 86_400_000)
-    }
-    return value
-  }
 }
 
 /// One event of a `text/event-stream` (WHATWG HTML §9.2).

@@ -49,10 +49,7 @@ struct ConnectionState {
     self.byteCapacity = max(1, byteCapacity)
   }
 
-  mutating func makeID() -> UInt64 {
-    lastID += 1
-    return lastID
-  }
+  mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isReaderHeld: Bool { reader != nil }
 
@@ -113,14 +110,8 @@ struct ConnectionState {
   /// Removes and returns the pings whose pong can no longer arrive, when those that have arrived were removed.
   mutating func takeLostPings() -> [PingQueue.Waiter] { ahead.isAtEnd ? pings.removeAll() : [] }
 
-  enum Reception {
-    case message(WebSocketMessage, reader: CheckedContinuation<Void, Never>?)
-    case end(WebSocketError?)
-    case wait
-  }
-
-  mutating func receive(id: UInt64, _ receiver: Receiver) -> Reception {
-    if let (message, reader) = takeMessage() { return .message(message, reader: reader) }
+  mutating func receive(id: UInt64, _ receiver: Receiver) -> MessageReception {
+    if let (message, reader) = takeMessage() { return .message(message, reader) }
     if let outcome { return .end(outcome.error) }
     receivers.append(receiver, id: id)
     return .wait
@@ -137,10 +128,7 @@ struct ConnectionState {
 
   mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
 
-  private mutating func takeReader() -> CheckedContinuation<Void, Never>? {
-    defer { reader = nil }
-    return reader
-  }
+  private mutating func takeReader() -> CheckedContinuation<Void, Never>? { reader.take() }
 
   // MARK: - Sending
 
@@ -253,8 +241,7 @@ struct ConnectionState {
   /// Ends the connection itself.
   mutating func finish() -> (Waiting, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
-    defer { (closers, closeTimer) = ([], nil) }
-    return (Waiting(closers: closers, closeTimer: closeTimer), takeReader())
+    return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), takeReader())
   }
 
   /// Stores a continuation to resume at the end; returns false if the connection has ended already.
@@ -269,6 +256,27 @@ struct ConnectionState {
     guard !isOver else { return false }
     closeTimer = timer
     return true
+  }
+}
+
+/// What becomes of a receiver of messages.
+enum MessageReception {
+  /// The next message, and what may go on when it is read.
+  case message(WebSocketMessage, CheckedContinuation<Void, Never>?)
+  case end((any Error)?)
+  case wait
+
+  /// Resumes the receiver unless it has to wait; returns whether it has to.
+  func resume(_ receiver: ConnectionState.Receiver) -> Bool {
+    switch self {
+    case .message(let message, let reader):
+      reader?.resume()
+      receiver.resume(returning: message)
+    case .end(let error?): receiver.resume(throwing: error)
+    case .end(nil): receiver.resume(returning: nil)
+    case .wait: return true
+    }
+    return false
   }
 }
 

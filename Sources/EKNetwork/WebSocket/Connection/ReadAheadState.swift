@@ -60,10 +60,7 @@ struct ReadAheadState {
 
   /// Returns what the reader does next.
   mutating func take() -> Next {
-    if !kept.isEmpty {
-      defer { kept = [] }
-      return .bytes(kept)
-    }
+    if !kept.isEmpty { return .bytes(exchange(&kept, with: [])) }
     if isReading { return .wait }
     if let failure { return .failure(failure) }
     return .read

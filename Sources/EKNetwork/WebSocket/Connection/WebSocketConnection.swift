@@ -131,15 +131,7 @@ final class WebSocketConnection: Sendable {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        switch state.withLock({ $0.receive(id: id, receiver) }) {
-        case .message(let message, let reader):
-          reader?.resume()
-          receiver.resume(returning: message)
-        case .end(let error?): receiver.resume(throwing: error)
-        case .end(nil): receiver.resume(returning: nil)
-        case .wait: return true
-        }
-        return false
+        state.withLock { $0.receive(id: id, receiver) }.resume(receiver)
       } leave: { [state] in
         state.withLock { $0.removeReceiver(id) }
       }
@@ -302,11 +294,7 @@ extension WebSocketConnection {
 
   /// Sends a ping, unless the last one still waits for the system: a peer that does not read gets no more.
   private func sendKeepAlivePing() {
-    let isPending = state.withLock { state in
-      defer { state.isKeepAlivePingPending = true }
-      return state.isKeepAlivePingPending
-    }
-    guard !isPending else { return }
+    guard !state.withLock({ exchange(&$0.isKeepAlivePingPending, with: true) }) else { return }
     transport.send(MessageEncoder.control(.ping, []), isLast: false) { _ in
       self.state.withLock { $0.isKeepAlivePingPending = false }
     }

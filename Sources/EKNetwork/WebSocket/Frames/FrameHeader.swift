@@ -53,6 +53,31 @@ struct FrameHeader: Sendable, Equatable {
   }
 }
 
+/// Collects the bytes of a header, however they are split.
+struct FrameHeaderReader {
+  private var head: [UInt8] = []
+
+  /// Takes the bytes of the next header; returns it once it is complete.
+  mutating func next<Bytes: Collection<UInt8>>(
+    from rest: inout Bytes, allowsCompression: Bool
+  ) throws(ProtocolFailure) -> FrameHeader? where Bytes.SubSequence == Bytes {
+    while true {
+      let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
+      let part = rest.prefix(wanted - head.count)
+      head.append(contentsOf: part)
+      rest = rest.dropFirst(part.count)
+      guard head.count == wanted else { return nil }
+      if wanted == 2, let failure = FrameHeader.check(head[0], head[1], allowsCompression: allowsCompression) {
+        throw failure
+      }
+      guard head.count == FrameHeader.size(of: head[1]) else { continue }
+      let header = try head.withUnsafeBytes { FrameHeader.parse($0) }.get()
+      head.removeAll(keepingCapacity: true)
+      return header
+    }
+  }
+}
+
 /// The type of a frame (RFC 6455 §5.2).
 enum FrameOpcode: UInt8, Sendable {
   case continuation = 0

@@ -14,7 +14,7 @@ struct MessageDecoder {
 
   private let maximumMessageSize: Int
   private let inflater: MessageInflater?
-  private var head: [UInt8] = []
+  private var head = FrameHeaderReader()
   private var frame: FrameHeader?
   private var remaining = 0
   private var control = Data()
@@ -45,7 +45,9 @@ struct MessageDecoder {
     defer { offset = rest.startIndex }
     do throws(ProtocolFailure) {
       while !isEnded {
-        if frame == nil { try readHead(&rest) }
+        if frame == nil, let header = try head.next(from: &rest, allowsCompression: inflater != nil) {
+          try begin(header)
+        }
         guard let frame else { return nil }
         let part = rest.prefix(remaining)
         rest = rest.dropFirst(part.count)
@@ -64,24 +66,6 @@ struct MessageDecoder {
     } catch {
       isEnded = true
       return .failure(error)
-    }
-  }
-
-  /// Reads the header of a frame, and begins the frame once it is complete.
-  private mutating func readHead(_ rest: inout Slice<UnsafeRawBufferPointer>) throws(ProtocolFailure) {
-    while true {
-      let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
-      let part = rest.prefix(wanted - head.count)
-      head.append(contentsOf: part)
-      rest = rest.dropFirst(part.count)
-      guard head.count == wanted else { return }
-      if wanted == 2, let failure = FrameHeader.check(head[0], head[1], allowsCompression: inflater != nil) {
-        throw failure
-      }
-      guard head.count == FrameHeader.size(of: head[1]) else { continue }
-      let header = try head.withUnsafeBytes { FrameHeader.parse($0) }.get()
-      head.removeAll(keepingCapacity: true)
-      return try begin(header)
     }
   }
 
@@ -142,10 +126,7 @@ struct MessageDecoder {
     }
   }
 
-  private mutating func takeControl() -> Data {
-    defer { control = Data() }
-    return control
-  }
+  private mutating func takeControl() -> Data { exchange(&control, with: Data()) }
 
   private mutating func finishMessage() throws(ProtocolFailure) -> Event {
     if isCompressed {
@@ -190,7 +171,7 @@ struct ControlScanner {
     case pong(Data)
   }
 
-  private var head: [UInt8] = []
+  private var head = FrameHeaderReader()
   private var opcode: FrameOpcode?
   private var remaining = 0
   private var payload = Data()
@@ -202,7 +183,14 @@ struct ControlScanner {
     var rest = bytes
     var controls: [Control] = []
     while !isOver {
-      if opcode == nil { readHead(&rest) }
+      if opcode == nil {
+        do throws(ProtocolFailure) {
+          guard let header = try head.next(from: &rest, allowsCompression: true) else { break }
+          (opcode, remaining) = (header.opcode, header.length)
+        } catch {
+          isOver = true
+        }
+      }
       guard let opcode else { break }
       let part = rest.prefix(remaining)
       rest = rest.dropFirst(part.count)
@@ -219,25 +207,6 @@ struct ControlScanner {
       self.opcode = nil
     }
     return controls
-  }
-
-  /// Reads the header of a frame, and sets the opcode once it is complete and valid.
-  private mutating func readHead(_ rest: inout ArraySlice<UInt8>) {
-    while true {
-      let wanted = head.count < 2 ? 2 : FrameHeader.size(of: head[1])
-      let part = rest.prefix(wanted - head.count)
-      head.append(contentsOf: part)
-      rest = rest.dropFirst(part.count)
-      guard head.count == wanted else { return }
-      if wanted == 2, FrameHeader.check(head[0], head[1], allowsCompression: true) != nil { break }
-      guard head.count == FrameHeader.size(of: head[1]) else { continue }
-      guard case .success(let header) = head.withUnsafeBytes({ FrameHeader.parse($0) }) else { break }
-      head.removeAll(keepingCapacity: true)
-      opcode = header.opcode
-      remaining = header.length
-      return
-    }
-    isOver = true
   }
 }
 

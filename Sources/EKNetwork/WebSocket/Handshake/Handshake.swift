@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Opens a transport and performs the opening handshake on it.
 enum Handshake {
   private enum Outcome: Sendable {

@@ -114,15 +114,7 @@ final class ReconnectingConnection: Sendable {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        switch state.withLock({ $0.receive(id, receiver) }) {
-        case .message(let message, let deliverer):
-          deliverer?.resume()
-          receiver.resume(returning: message)
-        case .end(let error?): receiver.resume(throwing: error)
-        case .end(nil): receiver.resume(returning: nil)
-        case .wait: return true
-        }
-        return false
+        state.withLock { $0.receive(id, receiver) }.resume(receiver)
       } leave: { [state] in
         state.withLock { $0.removeReceiver(id) }
       }
@@ -156,12 +148,7 @@ final class ReconnectingConnection: Sendable {
   private func takeTurn() async throws {
     let id = state.withLock { $0.makeID() }
     try await withCancellableContinuation { turn in
-      switch state.withLock({ $0.takeTurn(id, turn) }) {
-      case .now: turn.resume()
-      case .fail(let error): turn.resume(throwing: error)
-      case .wait: return true
-      }
-      return false
+      state.withLock { $0.takeTurn(id, turn) }.resume(turn)
     } leave: { [state] in
       state.withLock { $0.removeTurn(id) }
     }
@@ -169,12 +156,7 @@ final class ReconnectingConnection: Sendable {
 
   private func link() async throws -> WebSocket {
     try await withCancellableContinuation { waiter in
-      switch state.withLock({ $0.awaitLink(waiter) }) {
-      case .now(let socket): waiter.resume(returning: socket)
-      case .fail(let error): waiter.resume(throwing: error)
-      case .wait: return true
-      }
-      return false
+      state.withLock { $0.awaitLink(waiter) }.resume(waiter)
     } leave: { [state] in
       state.withLock { $0.takeLinkWaiter() }
     }
@@ -202,9 +184,4 @@ final class ReconnectingConnection: Sendable {
     // While the driver reads, this sends a close frame; anywhere else it stops the driver.
     ending.driver?.cancel()
   }
-}
-
-extension Clock where Duration == Swift.Duration {
-  /// Starts measuring. A method of the protocol, because calling one opens an existential clock.
-  fileprivate func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
 }

@@ -37,10 +37,7 @@ struct ReconnectingConnectionState {
     self.maximumBytes = max(0, maximumBytes)
   }
 
-  mutating func makeID() -> UInt64 {
-    lastID += 1
-    return lastID
-  }
+  mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
   var waitingTurns: Int { turns.count }
@@ -87,10 +84,20 @@ struct ReconnectingConnectionState {
     pendingBytes -= size
   }
 
-  enum Outcome<Value> {
+  enum Outcome<Value: Sendable> {
     case now(Value)
     case wait
     case fail(any Error)
+
+    /// Resumes the caller unless it has to wait; returns whether it has to.
+    func resume(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
+      switch self {
+      case .now(let value): caller.resume(returning: value)
+      case .fail(let error): caller.resume(throwing: error)
+      case .wait: return true
+      }
+      return false
+    }
   }
 
   /// Gives the turn to one sender at a time, which keeps it when a connection is lost, so that the order is preserved.
@@ -111,10 +118,7 @@ struct ReconnectingConnectionState {
     return .wait
   }
 
-  mutating func takeLinkWaiter() -> LinkWaiter? {
-    defer { linkWaiter = nil }
-    return linkWaiter
-  }
+  mutating func takeLinkWaiter() -> LinkWaiter? { linkWaiter.take() }
 
   private var sendError: any Error {
     if case .over(let error?) = phase { error } else { WebSocketError.closed(code: .normalClosure, reason: "") }
@@ -147,13 +151,7 @@ struct ReconnectingConnectionState {
     return .done
   }
 
-  enum Reception {
-    case message(WebSocketMessage, CheckedContinuation<Void, Never>?)
-    case end((any Error)?)
-    case wait
-  }
-
-  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> Reception {
+  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> MessageReception {
     if !parked.isEmpty {
       let (message, deliverer) = parked.removeFirst()
       return .message(message, deliverer)
@@ -213,10 +211,7 @@ struct ReconnectingConnectionState {
     return ending
   }
 
-  private mutating func takeSenders() -> ([Turn], LinkWaiter?) {
-    defer { linkWaiter = nil }
-    return (turns.removeAll(), linkWaiter)
-  }
+  private mutating func takeSenders() -> ([Turn], LinkWaiter?) { (turns.removeAll(), linkWaiter.take()) }
 }
 
 /// Decides after each lost connection whether and when to reconnect.
@@ -253,7 +248,6 @@ struct ReconnectRetryState {
   /// Returns what to do after a connection has ended or could not be opened.
   ///
   /// - Parameters:
-  ///   - error: The reason.
   ///   - lasted: How long the connection was open; `nil` if it never was.
   ///   - now: The date that a date in `Retry-After` is compared with.
   mutating func lost(because error: any Error, after lasted: Duration? = nil, now: Date) -> Action {

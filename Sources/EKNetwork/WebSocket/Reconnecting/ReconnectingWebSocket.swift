@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A WebSocket that reconnects whenever its connection is lost.
 ///
 /// It starts connecting when it is created, and is an asynchronous sequence of the messages of all its connections;

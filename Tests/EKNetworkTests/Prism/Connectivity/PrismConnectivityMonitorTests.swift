@@ -4,38 +4,39 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PrismConnectivityMonitorTests {
   @Test func streamYieldsStateThenChanges() async {
-    let broadcast = ConnectivityBroadcast(isConnected: true)
-    let monitor = PrismConnectivityMonitor(broadcast)
+    let state = ObservedValue(true)
+    let monitor = PrismConnectivityMonitor(state)
     var states = monitor.connectionStream().makeAsyncIterator()
     #expect(await states.next() == true)
-    broadcast.report(false)
+    state.update { $0 = false }
     #expect(!monitor.isConnected)
     #expect(await states.next() == false)
     // An unchanged state is not reported.
-    broadcast.report(false)
-    broadcast.report(true)
+    state.update { $0 = false }
+    state.update { $0 = true }
     #expect(await states.next() == true)
   }
 
   @Test func slowReaderGetsLatestState() async {
-    let broadcast = ConnectivityBroadcast(isConnected: true)
-    let monitor = PrismConnectivityMonitor(broadcast)
+    let state = ObservedValue(true)
+    let monitor = PrismConnectivityMonitor(state)
     var states = monitor.connectionStream().makeAsyncIterator()
-    for isConnected in [false, true, false] { broadcast.report(isConnected) }
+    for isConnected in [false, true, false] { state.update { $0 = isConnected } }
     #expect(await states.next() == false)
     withExtendedLifetime(monitor) {}
   }
 
   @Test func streamOpenedDuringChangeGetsNewState() async {
     for _ in 0..<2_000 {
-      let broadcast = ConnectivityBroadcast(isConnected: true)
+      let state = ObservedValue(true)
+      let monitor = PrismConnectivityMonitor(state)
       let streams = Locked<[AsyncStream<Bool>]>([])
       DispatchQueue.concurrentPerform(iterations: 2) { index in
         for round in 0..<10 {
           if index == 0 {
-            if round == 5 { broadcast.report(false) }
+            if round == 5 { state.update { $0 = false } }
           } else {
-            let stream = broadcast.stream()
+            let stream = monitor.connectionStream()
             streams.withLock { $0.append(stream) }
           }
         }
@@ -48,19 +49,25 @@ import Testing
     }
   }
 
-  @Test func streamEndsWithMonitorAndListenerWithStream() async {
-    let broadcast = ConnectivityBroadcast(isConnected: false)
-    var monitor: PrismConnectivityMonitor? = PrismConnectivityMonitor(broadcast)
-    var stream = monitor?.connectionStream()
-    #expect(broadcast.listenerCount == 1)
+  @Test func streamEndsWithMonitor() async {
+    var monitor: PrismConnectivityMonitor? = PrismConnectivityMonitor(ObservedValue(false))
+    let stream = monitor?.connectionStream()
     monitor = nil
     var states: [Bool] = []
     if let stream {
       for await isConnected in stream { states.append(isConnected) }
     }
     #expect(states == [false])
-    stream = nil
-    #expect(broadcast.listenerCount == 0)
+  }
+
+  @Test func cancelledReaderDoesNotWait() async {
+    let state = ObservedValue(true)
+    let monitor = PrismConnectivityMonitor(state)
+    let reader = Task { for await isConnected in monitor.connectionStream() { #expect(isConnected) } }
+    while state.waiterCount == 0 { await Task.yield() }
+    reader.cancel()
+    await reader.value
+    #expect(state.waiterCount == 0)
   }
 
   @Test func monitorReadsKernelState() async {

@@ -12,17 +12,17 @@ import Testing
         as [String: any Sendable],
     ]
     let variables = try #require(GraphQLVariables(PrismGraphQLQuery(query: "", variables: nested)))
-    let text = String(decoding: try GraphQLHTTPRequest.encoder.encode(variables), as: UTF8.self)
+    let text = String(decoding: try EndpointBody.encoder.encode(variables), as: UTF8.self)
     #expect(
       text == #"{"count":3,"deep":{"a":{"b":{"c":null,"d":[{"x":1.5}]}}},"id":"42","isOn":true,"#
         + #""list":[1,"two",[3]],"none":null,"null":null,"point":{"x":1.5},"ratio":0.5,"some":7}"#)
     struct Input: Encodable, Sendable { let id = 1 }
     let typed = try #require(GraphQLVariables(PrismGraphQLQuery(query: "", encoding: Input())))
-    #expect(String(decoding: try GraphQLHTTPRequest.encoder.encode(typed), as: UTF8.self) == #"{"id":1}"#)
+    #expect(String(decoding: try EndpointBody.encoder.encode(typed), as: UTF8.self) == #"{"id":1}"#)
     #expect(GraphQLVariables(PrismGraphQLQuery(query: "{ a }")) == nil)
     struct Opaque: Sendable {}
     let opaque = try #require(GraphQLVariables(PrismGraphQLQuery(query: "", variables: ["a": Opaque()])))
-    #expect(throws: EncodingError.self) { _ = try GraphQLHTTPRequest.encoder.encode(opaque) }
+    #expect(throws: EncodingError.self) { _ = try EndpointBody.encoder.encode(opaque) }
   }
 
   @Test func decodesErrorWithAllFields() throws {

@@ -131,7 +131,7 @@ import Testing
 
   @Test func returningNetworkEndsBackoff() async throws {
     let clock = ManualClock()
-    let broadcast = ConnectivityBroadcast(isConnected: false)
+    let network = ObservedValue(false)
     let attempts = AsyncStream<Int>.makeStream()
     let count = Locked(0)
     let queue = try PrismOfflineQueue(
@@ -147,14 +147,14 @@ import Testing
       options: options {
         $0.clock = clock
         $0.backoff = PrismLinearRetry(fixedDelay: .seconds(3600))
-        $0.connectivity = PrismConnectivityMonitor(broadcast)
+        $0.connectivity = PrismConnectivityMonitor(network)
       })
     var numbers = attempts.stream.makeAsyncIterator()
-    while broadcast.listenerCount == 0 { await Task.yield() }
+    while network.waiterCount == 0 { await Task.yield() }
     await queue.enqueue(try request("/a"))
     #expect(await numbers.next() == 1)
     await clock.waitForSleepers()
-    broadcast.report(true)
+    network.update { $0 = true }
     #expect(await numbers.next() == 2)
     try await queue.flush()
     #expect(await queue.count == 0)

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A request as the cache interprets it.
 struct CacheQuery: Sendable {
   let method: String
@@ -141,7 +137,6 @@ extension CacheEntry {
 }
 
 extension ResponseHead {
-  /// Returns the head with one more field.
   func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
     guard let status = statusCode else { return self }
     var fields = fields

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension CachingTransport {
   /// RFC 5861 §4.
   private static let errorStatuses: Set<Int> = [500, 502, 503, 504]
@@ -274,9 +270,7 @@ final class StoringBody: WrappingBody, @unchecked Sendable {
   private let finish: @Sendable (BodyGatherer.Content?) -> Void
   private var gatherer: BodyGatherer?
 
-  /// - Parameters:
-  ///   - gatherer: Collects the body.
-  ///   - finish: Receives the complete body; `nil` if it turns out that it cannot be stored.
+  /// - Parameter finish: Receives the complete body; `nil` if it turns out that it cannot be stored.
   init(_ body: any TransportBody, gatherer: BodyGatherer, finish: @escaping @Sendable (BodyGatherer.Content?) -> Void) {
     self.body = body
     self.gatherer = gatherer

@@ -1,20 +1,10 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A transport with a cache in front of it, which acts on the ``CachePlan`` of each request, including redirects and
 /// retries, as these are handled above it.
-struct CachingTransport: Transport {
+struct CachingTransport: WrappingTransport {
   let wire: any Transport
   let cache: HTTPCache
-
-  var resolvesRedirects: Bool { wire.resolvesRedirects }
-  var countsSentBytes: Bool { wire.countsSentBytes }
-  var resourceTimeout: Duration? { wire.resourceTimeout }
-  var implementation: TransportDescription? { wire.implementation }
-  var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     guard var query = CacheQuery(request, salt: cache.salt) else {

@@ -6,7 +6,6 @@ import Foundation
 /// its head; if it may not, the requests that waited are sent separately, and no later request for the URL waits until
 /// a response could be stored.
 final class CacheFlights: Sendable {
-  /// The result of a flight.
   final class SharedResult: Sendable {
     private let response: Locked<TransportResponse?>
     /// The response for the other requests, as it was stored; `nil` if they may not use it.
@@ -18,12 +17,7 @@ final class CacheFlights: Sendable {
     }
 
     /// Returns the response itself, once, for the request that was sent. If that has been cancelled, it ends with this object.
-    func take() -> TransportResponse? {
-      response.withLock { response in
-        defer { response = nil }
-        return response
-      }
-    }
+    func take() -> TransportResponse? { response.withLock { $0.take() } }
   }
 
   /// The largest body that is read for several requests at once.
@@ -66,7 +60,7 @@ final class CacheFlights: Sendable {
 /// invalidation epoch of the URL.
 struct FlightKey: Hashable, Sendable {
   /// Fields that identify a single request, for logs and traces, and do not affect the response.
-  private static let ignored: Set<String> = [
+  static let ignored: Set<String> = [
     "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
   ]
 
@@ -92,7 +86,6 @@ final class PrefixedBody: WrappingBody {
   let body: any TransportBody
   private let hasRest: Bool
 
-  /// - Parameter hasRest: Whether the body continues after the prefix.
   init(_ prefix: [Data], _ rest: any TransportBody, hasRest: Bool) {
     self.prefix = Locked(prefix.reversed())
     body = rest

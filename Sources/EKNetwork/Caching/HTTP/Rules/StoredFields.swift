@@ -32,7 +32,9 @@ struct VaryingFields: Sendable, Equatable {
   let selectors: [Selector]
   /// The language of the response, in lower case, if it has exactly one.
   let language: String?
+}
 
+extension VaryingFields {
   /// Whether `Vary` has a member `*`: then no request fields can be compared.
   static func isUnmatchable(_ response: HeaderFieldList) -> Bool {
     response.values("vary").contains { FieldList.members($0).contains("*") }
@@ -46,11 +48,6 @@ struct VaryingFields: Sendable, Equatable {
     }
     selectors = names.sorted().map { Selector(name: $0, value: Self.normalised($0, request, salt)) }
     language = selectors.isEmpty ? nil : Self.language(of: response)
-  }
-
-  init(selectors: [Selector], language: String?) {
-    self.selectors = selectors
-    self.language = language
   }
 
   /// Returns these fields for a response whose header fields a request has updated: the server may name others now.

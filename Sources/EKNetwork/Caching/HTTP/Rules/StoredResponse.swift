@@ -2,11 +2,9 @@ import Foundation
 
 /// A stored response without its body, as the caching rules see it.
 final class StoredResponse: Sendable {
-  /// The status code.
   let status: Int
   /// The reason phrase, which has no meaning but is part of the response.
   let reason: String
-  /// The stored header fields.
   let fields: HeaderFieldList
   let requestTime: Date
   let responseTime: Date

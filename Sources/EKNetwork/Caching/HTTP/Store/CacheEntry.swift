@@ -74,7 +74,6 @@ struct CacheLocation: Sendable, Hashable {
     return parts.string ?? text
   }
 
-  /// The location at which a response is stored.
   init(url: String, identity: RequestIdentity, directives: CacheDirectives) {
     self.init(
       url: url,
@@ -116,17 +115,9 @@ final class BodyGatherer {
   static let greatestBuffer: Int64 = 256 * 1024
   private static let greatestReservation: Int64 = 1024 * 1024
 
-  /// A complete body.
   enum Content {
     case data(Data)
     case written(DiskBodyWriter)
-
-    var length: Int64 {
-      switch self {
-      case .data(let data): Int64(data.count)
-      case .written(let writer): writer.length
-      }
-    }
   }
 
   private let memoryLimit: Int64
@@ -136,9 +127,6 @@ final class BodyGatherer {
   private var data = Data()
   private var writer: DiskBodyWriter?
 
-  /// - Parameters:
-  ///   - memoryLimit: The largest body that the memory store accepts.
-  ///   - expected: The expected length of the body, if known.
   init(memoryLimit: Int64, disk: DiskStore?, expected: Int64?) {
     self.memoryLimit = memoryLimit
     self.disk = disk
@@ -169,7 +157,6 @@ final class BodyGatherer {
     return true
   }
 
-  /// Returns the complete body.
   func finish() -> Content { writer.map { .written($0) } ?? .data(data) }
 
   private func write(_ chunk: Data) -> Bool {

@@ -9,16 +9,12 @@ final class DiskBody: Sendable {
   let length: Int64
   private let number: UInt64
   private let file: OpenFile
-  /// Called when the file is damaged.
   private let onDamage: @Sendable () -> Void
 
   /// Opens a file; returns `nil` if it does not exist or does not have the expected length.
   init?(_ path: String, number: UInt64, length: Int64, onDamage: @escaping @Sendable () -> Void) {
     guard let file = OpenFile(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) else { return nil }
-    var status = stat()
-    guard length > 0, fstat(file.descriptor, &status) == 0,
-      Int64(status.st_size) == length + Self.blocks(in: length) * Int64(Self.digestSize)
-    else { return nil }
+    guard length > 0, file.size == length + Self.blocks(in: length) * Int64(Self.digestSize) else { return nil }
     self.file = file
     self.number = number
     self.length = length

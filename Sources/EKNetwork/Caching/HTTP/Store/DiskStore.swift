@@ -78,14 +78,12 @@ final class DiskStore: Sendable {
       if errno != ENOENT { folder.fail(.read, full, errno) }
       return nil
     }
-    var status = stat()
-    guard fstat(file.descriptor, &status) == 0,
-      (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: status.st_size))
+    guard let size = file.size, (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: size))
     else {
       damaged(path)
       return nil
     }
-    var bytes = Data(count: Int(status.st_size))
+    var bytes = Data(count: Int(size))
     guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }),
       let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0, trust: name.trust) }), record.key == name.key
     else {
@@ -121,8 +119,6 @@ final class DiskStore: Sendable {
   // MARK: - Writing
 
   /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure, or if there is no place.
-  ///
-  /// - Parameter length: The length of the body, as far as it is known.
   func bodyWriter(for length: Int64) -> DiskBodyWriter? {
     let reservation = DiskReservation(in: usage)
     guard reservation.extend(to: length) else { return nil }

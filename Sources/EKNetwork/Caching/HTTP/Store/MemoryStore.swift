@@ -9,9 +9,7 @@ struct MemoryStore: Sendable {
     var location: CacheLocation
     /// The most recently used one comes first.
     var variants: [CacheEntry]
-    var cost: Int
-    var newer: Int
-    var older: Int
+    var cost = 0
   }
 
   let capacity: Int
@@ -20,8 +18,7 @@ struct MemoryStore: Sendable {
   private var places: [String: [String: Int]] = [:]
   private var nodes: [Node?] = []
   private var free: [Int] = []
-  private var newest = -1
-  private var oldest = -1
+  private var uses = AccessOrder()
 
   init(capacity: Int) { self.capacity = max(0, capacity) }
 
@@ -45,7 +42,7 @@ struct MemoryStore: Sendable {
     if position > 0, let entry = nodes[index]?.variants.remove(at: position) {
       nodes[index]?.variants.insert(entry, at: 0)
     }
-    moveToFront(index)
+    uses.use(index)
     return (variants[position], false)
   }
 
@@ -56,15 +53,7 @@ struct MemoryStore: Sendable {
   }
 
   /// The locations of all responses, the least recently used first.
-  var locations: [CacheLocation] {
-    var locations: [CacheLocation] = []
-    var index = oldest
-    while index >= 0, let node = nodes[index] {
-      locations.append(node.location)
-      index = node.newer
-    }
-    return locations
-  }
+  var locations: [CacheLocation] { uses.slots.compactMap { nodes[$0]?.location } }
 
   /// Inserts a response, replacing the variant with the same selecting fields. Returns the entries to release.
   mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
@@ -80,8 +69,8 @@ struct MemoryStore: Sendable {
       forget(last, of: index)
       released.append(last)
     }
-    moveToFront(index)
-    while cost > capacity, oldest >= 0 { released += removeNode(oldest) }
+    uses.use(index)
+    while cost > capacity, let oldest = uses.leastRecent() { released += removeNode(oldest) }
     return released
   }
 
@@ -113,26 +102,22 @@ struct MemoryStore: Sendable {
     (places[url]?.values).map(Array.init)?.flatMap { removeNode($0) } ?? []
   }
 
-  // MARK: - The list
+  // MARK: - The nodes
 
   private mutating func addNode(at location: CacheLocation) -> Int {
-    let node = Node(location: location, variants: [], cost: 0, newer: -1, older: -1)
-    let index: Int
-    if let unused = free.popLast() {
-      index = unused
-      nodes[index] = node
-    } else {
-      index = nodes.count
-      nodes.append(node)
+    let index = free.popLast() ?? nodes.count
+    if index == nodes.count {
+      nodes.append(nil)
+      uses.grow()
     }
+    nodes[index] = Node(location: location, variants: [])
     places[location.url, default: [:]][location.partition] = index
-    link(index)
     return index
   }
 
   private mutating func removeNode(_ index: Int) -> [CacheEntry] {
     guard let node = nodes[index] else { return [] }
-    unlink(index)
+    uses.remove(index)
     nodes[index] = nil
     free.append(index)
     places[node.location.url]?[node.location.partition] = nil
@@ -146,25 +131,5 @@ struct MemoryStore: Sendable {
     nodes[index]?.cost -= entry.cost
     cost -= entry.cost
     count -= 1
-  }
-
-  private mutating func moveToFront(_ index: Int) {
-    guard newest != index else { return }
-    unlink(index)
-    link(index)
-  }
-
-  private mutating func link(_ index: Int) {
-    nodes[index]?.newer = -1
-    nodes[index]?.older = newest
-    if newest >= 0 { nodes[newest]?.newer = index }
-    newest = index
-    if oldest < 0 { oldest = index }
-  }
-
-  private mutating func unlink(_ index: Int) {
-    guard let node = nodes[index] else { return }
-    if node.newer >= 0 { nodes[node.newer]?.older = node.older } else { newest = node.older }
-    if node.older >= 0 { nodes[node.older]?.newer = node.newer } else { oldest = node.newer }
   }
 }
