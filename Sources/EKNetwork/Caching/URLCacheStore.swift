@@ -255,32 +255,23 @@ struct URLCacheStore: ResponseStore {
 final class AdapterURLCache: Sendable {
   static let memoryCapacity = 8 * 1024 * 1024
 
-  private enum State {
-    case given(URLCache)
-    case none
-    case own(URLCache)
-  }
+  private let cache: Locked<URLCache?>
 
-  private let state: Locked<State>
-
-  init(_ cache: URLCache?) { state = Locked(cache.map { .given($0) } ?? .none) }
+  init(_ cache: URLCache?) { self.cache = Locked(cache) }
 
   var value: URLCache {
-    state.withLock { state in
-      switch state {
-      case .given(let cache), .own(let cache): return cache
-      case .none:
-        // Under the lock, so that it happens once: all that Foundation does is create a directory.
-        #if canImport(Darwin)
-          // Without a directory it would share that of the app's own cache.
-          let own = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
-          let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: own)
-        #else
-          let cache = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
-        #endif
-        state = .own(cache)
-        return cache
-      }
+    cache.withLock { cache in
+      if let cache { return cache }
+      // Under the lock, so that it happens once: all that Foundation does is create a directory.
+      #if canImport(Darwin)
+        // Without a directory it would share that of the app's own cache.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
+        let own = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: folder)
+      #else
+        let own = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
+      #endif
+      cache = own
+      return own
     }
   }
 }

@@ -51,6 +51,7 @@ struct KeyedQueue<Key: Hashable, Element> {
   var count: Int { elements.count }
   var isEmpty: Bool { elements.isEmpty }
   var first: Element? { start < order.count ? elements[order[start]] : nil }
+  var all: [Element] { order[start...].compactMap { elements[$0] } }
 
   mutating func append(_ element: Element, id: Key) {
     order.append(id)
@@ -72,9 +73,17 @@ struct KeyedQueue<Key: Hashable, Element> {
     return element
   }
 
+  /// Changes an element where it is and returns it; `nil` if it is not in the queue.
+  mutating func update(_ id: Key, _ change: (inout Element) -> Void) -> Element? {
+    guard var element = elements[id] else { return nil }
+    change(&element)
+    elements[id] = element
+    return element
+  }
+
   mutating func removeAll() -> [Element] {
     defer { self = KeyedQueue() }
-    return order[start...].compactMap { elements[$0] }
+    return all
   }
 }
 

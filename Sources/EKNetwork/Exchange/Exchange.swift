@@ -60,7 +60,7 @@ struct Exchange: Sendable {
         ignoresContent: ignoresContent, cacheMode: cacheMode)
     else {
       // After an unsafe request, callers must not share a response requested before it.
-      defer { if !ExchangeKey.isSafe(hop.urlRequest) { shared.seal() } }
+      defer { if !hop.urlRequest.isSafe { shared.seal() } }
       return try await loadAlone(hop)
     }
     return try await shared.run(key) {
@@ -114,7 +114,7 @@ struct Exchange: Sendable {
   ///
   /// - Parameter collectsBody: Whether the caller will read the body to its end at once.
   func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
-    guard let shared, !ExchangeKey.isSafe(urlRequest) else {
+    guard let shared, !urlRequest.isSafe else {
       return try await open(try hop(urlRequest), collectsBody: collectsBody)
     }
     defer { shared.seal() }
@@ -219,6 +219,9 @@ struct Exchange: Sendable {
 }
 
 extension URLRequest {
+  /// Whether the method is safe (RFC 9110 §9.2.1).
+  var isSafe: Bool { HTTPMethod.isSafe(httpMethod ?? "GET") }
+
   /// Whether the method is idempotent (RFC 9110 §9.2.2), or the server can tell a repetition by its `Idempotency-Key`.
   var isIdempotent: Bool {
     HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent == true
@@ -322,7 +325,7 @@ struct ExchangeKey: Hashable, Sendable {
     decodesContent: Bool = true, ignoresContent: Bool = false, cacheMode: CacheMode = .default
   ) {
     let request = hop.urlRequest
-    guard Self.isSafe(request), request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
+    guard request.isSafe, request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
       return nil
     }
     method = request.httpMethod ?? "GET"
@@ -347,10 +350,5 @@ struct ExchangeKey: Hashable, Sendable {
     }
     // Most requests have no trace, and their fields are not copied.
     return fields.keys.contains(where: isOfTrace) ? fields.filter { !isOfTrace($0.key) } : fields
-  }
-
-  /// Returns whether the method of the request is safe.
-  static func isSafe(_ request: URLRequest) -> Bool {
-    ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
   }
 }

@@ -45,7 +45,7 @@ struct HARRedaction: Codable, Sendable, Equatable {
   private static func isPseudonym(_ value: Substring) -> Bool {
     let digits = value.dropFirst(prefix.count)
     return value.hasPrefix(prefix) && digits.utf8.count == 16
-      && digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+      && digits.utf8.allSatisfy { $0.isDigit || (0x61...0x66).contains($0) }
   }
 
   // MARK: - URLs

@@ -39,6 +39,6 @@ struct ContentRange: Equatable, Sendable {
 
   /// Parses digits only: no sign, no whitespace.
   private static func number(_ text: Substring) -> Int64? {
-    text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
+    text.utf8.allSatisfy(\.isDigit) ? Int64(text) : nil
   }
 }

@@ -114,7 +114,7 @@ struct HTTPDateScanner {
 
   mutating func number(digits: Int) -> Int? {
     let text = rest.prefix(digits)
-    guard text.count == digits, text.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    guard text.count == digits, text.allSatisfy(\.isDigit) else { return nil }
     rest = rest.dropFirst(digits)
     return text.reduce(0) { $0 * 10 + Int($1 - 0x30) }
   }
@@ -153,7 +153,7 @@ enum DeltaSeconds {
     guard !text.isEmpty else { return nil }
     var number: Int64 = 0
     for byte in text.utf8 {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+      guard byte.isDigit else { return nil }
       number = min(greatest, number * 10 + Int64(byte - UInt8(ascii: "0")))
     }
     return number

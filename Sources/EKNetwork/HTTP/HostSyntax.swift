@@ -29,12 +29,10 @@ enum HostSyntax {
     let name = isASCII ? host : host.precomposedStringWithCompatibilityMapping.replacingOccurrences(of: "。", with: ".")
     var labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
-    guard let last = labels.last, let first = last.first, (0x30...0x39).contains(first) else { return false }
-    if last.allSatisfy({ (0x30...0x39).contains($0) }) { return true }
+    guard let last = labels.last, let first = last.first, first.isDigit else { return false }
+    if last.allSatisfy(\.isDigit) { return true }
     return first == 0x30 && last.dropFirst().first.map { $0 | 0x20 } == UInt8(ascii: "x")
-      && last.dropFirst(2).allSatisfy {
-        (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0 | 0x20)
-      }
+      && last.dropFirst(2).allSatisfy { PercentEncoding.value(ofDigit: $0) != nil }
   }
 
   /// Returns the bytes of an address without brackets and zone; `nil` for a name.

@@ -49,6 +49,11 @@ enum PercentEncoding {
   }
 }
 
+extension UInt8 {
+  /// Whether it is an ASCII digit.
+  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+}
+
 /// A set of ASCII bytes whose membership test is one shift and one mask.
 struct ByteSet: Sendable {
   private var low: UInt64 = 0

@@ -8,6 +8,8 @@ import Foundation
 enum ServerURL {
   /// The schemes whose URLs have an authority, and in which clients read `\` as `/` (WHATWG URL, "special scheme").
   private static let special: Set<String> = ["http", "https", "ws", "wss", "ftp"]
+  /// The characters of a scheme (RFC 3986 §3.1).
+  private static let scheme = ByteSet.alphanumerics(and: "+-.")
   /// The characters of a user, besides encoded ones (RFC 3986 §3.2.1).
   private static let user = ByteSet.alphanumerics(and: "-._~!$&'()*+,;=:")
   /// The characters of a query or a fragment, besides encoded ones (RFC 3986 §3.4).
@@ -46,7 +48,7 @@ enum ServerURL {
     /// - Parameter base: The scheme of the base.
     init(_ text: [UInt8], scheme base: ArraySlice<UInt8>?) {
       var rest = text[...]
-      let colon = rest.firstIndex { !Self.isOfScheme($0) }
+      let colon = rest.firstIndex { !ServerURL.scheme.contains($0) }
       if let colon, rest[colon] == UInt8(ascii: ":"), let first = rest.first, Self.isLetter(first) {
         scheme = rest[..<colon]
         rest = rest[(colon + 1)...]
@@ -181,11 +183,6 @@ enum ServerURL {
 
     private static func isLetter(_ byte: UInt8) -> Bool {
       (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-
-    /// RFC 3986 §3.1.
-    private static func isOfScheme(_ byte: UInt8) -> Bool {
-      isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
     }
   }
 }

@@ -189,8 +189,7 @@ extension Duration {
   fileprivate var inSecondsForLog: String {
     let (seconds, attoseconds) = components
     let milliseconds = abs(attoseconds / 1_000_000_000_000_000)
-    let padding = milliseconds < 10 ? "00" : milliseconds < 100 ? "0" : ""
-    return "\(self < .zero && seconds == 0 ? "-" : "")\(seconds).\(padding)\(milliseconds)"
+    return "\(self < .zero && seconds == 0 ? "-" : "")\(seconds).\(milliseconds.text(digits: 3))"
   }
 }
 

@@ -44,30 +44,22 @@ final class RereadableBody: TransportBody {
     }
   }
 
-  private enum Step {
-    case read(any TransportBody)
-    case bytes(Data?)
-  }
-
   func next() async throws -> Data? {
-    let step: Step = try state.withLock { state in
+    let (body, data): ((any TransportBody)?, Data?) = try state.withLock { state in
       switch state {
       case .unread(let body):
         // From here on: the caller must not get a body that is being read.
         state = .begun(body, hasBytes: false)
-        return .read(body)
-      case .begun(let body, _): return .read(body)
+        return (body, nil)
+      case .begun(let body, _): return (body, nil)
       case .collected(let data, let isRead):
         state = .collected(data, isRead: !isRead && !data.isEmpty)
-        return .bytes(isRead || data.isEmpty ? nil : data)
+        return (nil, isRead || data.isEmpty ? nil : data)
       case .returned: throw ConcurrentReadError()
       case .lost(let error): throw error
       }
     }
-    guard case .read(let body) = step else {
-      if case .bytes(let data) = step { return data }
-      return nil
-    }
+    guard let body else { return data }
     let chunk = try await body.next()
     if chunk == nil { ending.withLock { $0 = body.end } }
     state.withLock { state in

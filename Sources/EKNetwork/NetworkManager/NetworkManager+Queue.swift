@@ -139,7 +139,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
     if let bodyFile { return RequestBody(file: bodyFile, contentType: contentType) }
     if let data = urlRequest.httpBody { return RequestBody(data: data, contentType: contentType) }
     guard let stream = urlRequest.httpBodyStream as? BodyInputStream else { return nil }
-    return RequestBody(replayable: stream.source, contentType: contentType)
+    return RequestBody(source: stream.source, contentType: contentType)
   }
 
   var timeout: Duration? {

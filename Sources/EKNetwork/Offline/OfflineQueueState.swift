@@ -2,27 +2,10 @@ import Foundation
 
 /// The waiting requests of a queue: by priority, and within one priority by arrival. A value type without side effects.
 struct OfflineQueueState {
-  /// The entries of one priority. The first `start` have been removed: taking each from the front of the array would
-  /// move all behind it.
-  private struct Lane {
-    var entries: [OfflineQueueEntry?] = []
-    var start = 0
-
-    var first: OfflineQueueEntry? { start < entries.count ? entries[start] : nil }
-    var all: [OfflineQueueEntry] { entries[start...].compactMap(\.self) }
-
-    mutating func removeFirst() {
-      entries[start] = nil
-      start += 1
-      guard start > 32, start * 2 > entries.count else { return }
-      entries.removeFirst(start)
-      start = 0
-    }
-  }
-
   private let maximumCount: Int
   private let maximumBytes: Int64
-  private var lanes: [Int: Lane] = [:]
+  /// The entries of each priority, by their sequence.
+  private var lanes: [Int: KeyedQueue<UInt64, OfflineQueueEntry>] = [:]
   /// The keys of the lanes in ascending order: looking for the greatest one each time would be quadratic.
   private var priorities: [Int] = []
   private(set) var count = 0
@@ -59,7 +42,7 @@ struct OfflineQueueState {
   mutating func append(_ entry: OfflineQueueEntry) {
     let priority = entry.request.priority
     if lanes[priority] == nil { priorities.insert(priority, at: index(of: priority)) }
-    lanes[priority, default: Lane()].entries.append(entry)
+    lanes[priority, default: KeyedQueue()].append(entry, id: entry.sequence)
     nextSequence = max(nextSequence, entry.sequence + 1)
     count += 1
     bytes += entry.bytes
@@ -81,25 +64,12 @@ struct OfflineQueueState {
 
   /// Removes entries that have been delivered, or never will be.
   mutating func remove(_ entries: [OfflineQueueEntry]) {
-    var sequences = Set(entries.map(\.sequence))
-    inFlight.subtract(sequences)
-    for entry in entries where lanes[entry.request.priority]?.first?.sequence == entry.sequence {
-      lanes[entry.request.priority]?.removeFirst()
-      sequences.remove(entry.sequence)
-      forget(entry)
+    inFlight.subtract(entries.map(\.sequence))
+    for entry in entries where lanes[entry.request.priority]?.remove(entry.sequence) != nil {
+      count -= 1
+      bytes -= entry.bytes
     }
-    let touched = Set(entries.map(\.request.priority))
-    if !sequences.isEmpty {
-      for priority in touched {
-        guard let lane = lanes[priority] else { continue }
-        let (kept, gone) = lane.all.reduce(into: ([OfflineQueueEntry](), [OfflineQueueEntry]())) { parts, entry in
-          if sequences.contains(entry.sequence) { parts.1.append(entry) } else { parts.0.append(entry) }
-        }
-        for entry in gone { forget(entry) }
-        lanes[priority] = Lane(entries: kept)
-      }
-    }
-    let empty = touched.filter { lanes[$0]?.first == nil }
+    let empty = Set(entries.map(\.request.priority)).filter { lanes[$0]?.isEmpty != false }
     for priority in empty { lanes[priority] = nil }
     if empty.count == 1, priorities.last == empty.first {
       priorities.removeLast()
@@ -110,29 +80,17 @@ struct OfflineQueueState {
 
   /// Keeps entries that could not be delivered; returns those whose retry count has changed.
   mutating func failed(_ entries: [OfflineQueueEntry], counts: Bool = true) -> [OfflineQueueEntry] {
-    let sequences = Set(entries.map(\.sequence))
-    inFlight.subtract(sequences)
+    inFlight.subtract(entries.map(\.sequence))
     guard counts else { return [] }
-    var changed: [OfflineQueueEntry] = []
-    for priority in Set(entries.map(\.request.priority)) {
-      guard var lane = lanes.removeValue(forKey: priority) else { continue }
-      for index in lane.entries.indices {
-        guard var entry = lane.entries[index], sequences.contains(entry.sequence) else { continue }
-        entry.request = entry.request.failedOnceMore
-        lane.entries[index] = entry
-        changed.append(entry)
-      }
-      lanes[priority] = lane
+    return entries.compactMap { entry in
+      lanes[entry.request.priority]?.update(entry.sequence) { $0.request = $0.request.failedOnceMore }
     }
-    return changed
   }
 
   /// Removes and returns all entries that are not being sent.
   mutating func takeAll() -> [OfflineQueueEntry] {
     let taken = all.filter { !inFlight.contains($0.sequence) }
-    let flying = inFlight
     remove(taken)
-    inFlight = flying
     return taken
   }
 
@@ -144,11 +102,6 @@ struct OfflineQueueState {
       if priorities[middle] < priority { low = middle + 1 } else { high = middle }
     }
     return low
-  }
-
-  private mutating func forget(_ entry: OfflineQueueEntry) {
-    count -= 1
-    bytes -= entry.bytes
   }
 }
 

@@ -238,4 +238,7 @@ public enum HTTPMethod: String, CaseIterable, Sendable {
     case .post, .patch, .connect: false
     }
   }
+
+  /// Whether a method is safe (RFC 9110 §9.2.1). Unknown ones are assumed not to be.
+  static func isSafe(_ name: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(name) }
 }

@@ -112,12 +112,6 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
     }
   }
 
-  /// Records that a request has ended with a success, after which the operation must not send it again unless it is
-  /// idempotent.
-  static func recordCompletion(isIdempotent: @autoclosure () -> Bool) {
-    recordEnd(.completed(isIdempotent: isIdempotent()))
-  }
-
   /// Records whether the operation may send a request again that has ended without an error for its caller.
   static func recordEnd(_ repeatability: @autoclosure () -> Repeatability) {
     guard let recorder else { return }

@@ -70,10 +70,10 @@ enum RetryAfter: Equatable, Sendable {
   ///
   /// - Parameter now: The time that determines the century of a two-digit year.
   init?(_ value: String, now: Date) {
-    let text = SingletonField.value(ofJoined: value).trimmingCharacters(in: Self.optionalWhitespace)
+    let text = SingletonField.value(ofJoined: value)[...].trimmingBlanks()
     if let seconds = DeltaSeconds.parse(text) {
       self = .seconds(seconds)
-    } else if let date = HTTPDate.parse(text, now: now) {
+    } else if let date = HTTPDate.parse(String(text), now: now) {
       self = .date(date)
     } else {
       return nil
@@ -96,6 +96,4 @@ enum RetryAfter: Equatable, Sendable {
     case .date(let date): .clamped(seconds: date.timeIntervalSince(now))
     }
   }
-
-  private static let optionalWhitespace = CharacterSet(charactersIn: " \t")
 }

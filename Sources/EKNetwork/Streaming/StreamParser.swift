@@ -52,10 +52,7 @@ struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
     self.splitter = splitter
     decode = { bytes, line in
       // A line of whitespace is blank, too.
-      guard !bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") })
-      else {
-        return nil
-      }
+      if bytes.allSatisfy({ HeaderSyntax.isBlank($0) || $0 == UInt8(ascii: "\r") }) { return nil }
       // Copied, because a decoder may keep its input.
       let data = Data(bytes)
       do {

@@ -33,9 +33,7 @@ struct UploadHead: Equatable, Sendable {
   /// Returns a number that is not negative (RFC 9651 §3.3.1, without its parameters); tus has no other form.
   static func integer(_ text: String) -> Int64? {
     let digits = item(text)
-    guard (1...18).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-      return nil
-    }
+    guard (1...18).contains(digits.utf8.count), digits.utf8.allSatisfy(\.isDigit) else { return nil }
     return Int64(digits)
   }
 

@@ -68,9 +68,7 @@ enum RateLimitFields {
   /// Parses `X-RateLimit-Reset`, which has no specification: seconds from now, seconds since 1970, or milliseconds
   /// since 1970.
   private static func time(_ value: String, now: Date) -> Duration? {
-    guard value.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E }), let number = Double(value) else {
-      return nil
-    }
+    guard value.utf8.allSatisfy({ $0.isDigit || $0 == 0x2E }), let number = Double(value) else { return nil }
     let since1970 = number >= 1e12 ? number / 1000 : number
     guard number >= 1e9 else { return .clamped(seconds: number) }
     return .clamped(seconds: since1970 - now.timeIntervalSince1970)

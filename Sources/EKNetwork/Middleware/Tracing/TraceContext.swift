@@ -96,12 +96,10 @@ public struct TraceContext: Sendable, Hashable {
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64? {
     var number: UInt64 = 0
     for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - UInt8(ascii: "0"))
       // Upper case is not allowed (§3.2.2).
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
-      default: return nil
-      }
+      guard let digit = PercentEncoding.value(ofDigit: byte), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
+      else { return nil }
+      number = number << 4 | UInt64(digit)
     }
     return number
   }
@@ -144,8 +142,8 @@ enum TraceState {
 
   private static func isName(_ name: Substring.UTF8View, length: Int, startsWithDigit: Bool) -> Bool {
     guard let first = name.first, name.count <= length else { return false }
-    guard isLetter(first) || (startsWithDigit && isDigit(first)) else { return false }
-    return name.allSatisfy { isLetter($0) || isDigit($0) || "_-*/".utf8.contains($0) }
+    guard isLetter(first) || (startsWithDigit && first.isDigit) else { return false }
+    return name.allSatisfy { isLetter($0) || $0.isDigit || "_-*/".utf8.contains($0) }
   }
 
   /// Returns whether a value is valid: printable ASCII without `,` and `=`. Trailing blanks are trimmed already.
@@ -157,7 +155,6 @@ enum TraceState {
   }
 
   private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }
 
 /// Middleware that adds `traceparent` and `tracestate` (W3C Trace Context) to requests, so that the work of the server

@@ -52,7 +52,7 @@ struct EndpointRunner: Sendable {
       let fetched = try await runner.fetch(
         attempts, policy: policy(for: lookup), over: exchange)
       if wasStarted?.withLock({ $0 }) != false {
-        PrismNetworkFailure.recordCompletion(isIdempotent: urlRequest.isIdempotent)
+        PrismNetworkFailure.recordEnd(.completed(isIdempotent: urlRequest.isIdempotent))
       }
       return fetched
     } catch let failure as PrismNetworkFailure {

@@ -216,7 +216,7 @@ enum EndpointURL {
     if host.hasPrefix("[") { return host.hasSuffix("]") ? host : nil }
     if host.contains(":") {
       // `::1` is an address; `name:80` is a host and a port, which have properties of their own.
-      return host.utf8.allSatisfy { $0.isHexDigit || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+      return host.utf8.allSatisfy { PercentEncoding.value(ofDigit: $0) != nil || ":.".utf8.contains($0) }
         && host.utf8.lazy.filter { $0 == UInt8(ascii: ":") }.count > 1 ? "[\(host)]" : nil
     }
     let isName = host.unicodeScalars.allSatisfy {
@@ -239,10 +239,6 @@ enum EndpointURL {
     /// The characters of `query` (RFC 3986 §3.4) without the separators of items.
     static let query = ByteSet.alphanumerics(and: "-._~!$'()*,:@/?")
   }
-}
-
-extension UInt8 {
-  fileprivate var isHexDigit: Bool { PercentEncoding.value(ofDigit: self) != nil }
 }
 
 struct EndpointBody {

@@ -77,7 +77,7 @@ private struct GraphQLScanner {
         _ = word()
         return .directive
       default:
-        guard Self.isNameByte(byte) else {
+        guard Self.nameBytes.contains(byte) else {
           index += 1
           continue
         }
@@ -89,7 +89,7 @@ private struct GraphQLScanner {
 
   private mutating func word() -> String {
     let start = index
-    while index < bytes.count, Self.isNameByte(bytes[index]) { index += 1 }
+    while index < bytes.count, Self.nameBytes.contains(bytes[index]) { index += 1 }
     return String(decoding: bytes[start..<index], as: UTF8.self)
   }
 
@@ -118,14 +118,7 @@ private struct GraphQLScanner {
     }
   }
 
-  private static func isNameByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-      true
-    default: false
-    }
-  }
+  private static let nameBytes = ByteSet.alphanumerics(and: "_")
 }
 
 /// The variables of an operation, as JSON.

@@ -22,14 +22,12 @@ public struct RequestBody {
   private var source: Source?
 
   var sequence: SequenceBody? {
-    if case .sequence(let sequence)? = source { sequence } else { nil }
+    if case .body(.sequence(let sequence))? = source { sequence } else { nil }
   }
 
   private enum Source {
     case file(URL)
-    case sized(SizedStream)
-    case sequence(SequenceBody)
-    case replayable(BodySource)
+    case body(BodySource)
   }
 
   /// Creates a body that the request's `jsonEncoder` encodes from a value.
@@ -74,7 +72,7 @@ public struct RequestBody {
   public init(stream: InputStream, contentType: String, length: Int64) {
     content = .stream(stream)
     self.contentType = contentType
-    source = .sized(SizedStream(stream: stream, length: max(0, length)))
+    source = .body(.stream(SizedStream(stream: stream, length: max(0, length))))
   }
 
   /// Creates a body from a file, which is read as it is sent and never held in memory. Its exact length is announced.
@@ -159,16 +157,13 @@ public struct RequestBody {
   }
 
   private init(_ body: SequenceBody, contentType: String) {
-    content = .stream(BodyInputStream(.sequence(body)))
-    self.contentType = contentType
-    source = .sequence(body)
+    self.init(source: .sequence(body), contentType: contentType)
   }
 
-  /// Creates a body from a replayable source.
-  init(replayable body: BodySource, contentType: String) {
+  init(source body: BodySource, contentType: String) {
     content = .stream(BodyInputStream(body))
     self.contentType = contentType
-    source = .replayable(body)
+    source = .body(body)
   }
 
   /// Creates a form in the WHATWG `application/x-www-form-urlencoded` format. Pairs are sent sorted by key.
@@ -190,8 +185,8 @@ public struct RequestBody {
   /// up, and what is left of it would look like a complete body to the server.
   var isReplayable: Bool {
     switch (source, content) {
-    case (.file?, _), (.replayable?, _): true
-    case (.sequence(let sequence)?, _): sequence.isReplayable
+    case (.file?, _), (.body(.segments)?, _): true
+    case (.body(.sequence(let sequence))?, _): sequence.isReplayable
     case (_, .stream(let stream)): stream.streamStatus == .notOpen
     default: true
     }
@@ -201,9 +196,7 @@ public struct RequestBody {
   func measured() throws -> BodySource? {
     switch source {
     case .file(let url): .segments([.file(try FileSegment(url))])
-    case .sized(let stream): .stream(stream)
-    case .sequence(let body): .sequence(body)
-    case .replayable(let body): body
+    case .body(let body): body
     case nil: nil
     }
   }

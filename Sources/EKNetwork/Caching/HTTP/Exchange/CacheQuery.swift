@@ -179,9 +179,7 @@ enum ByteRange: Sendable, Equatable {
     guard members.count == 1, let dash = members[0].firstIndex(of: "-") else { return nil }
     let (first, last) = (members[0][..<dash], members[0][dash...].dropFirst())
     func number(_ text: Substring) -> Int64? {
-      guard !text.isEmpty, text.utf8.count < 19, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-        return nil
-      }
+      guard !text.isEmpty, text.utf8.count < 19, text.utf8.allSatisfy(\.isDigit) else { return nil }
       return Int64(text)
     }
     if first.isEmpty {

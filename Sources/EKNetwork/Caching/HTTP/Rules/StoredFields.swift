@@ -122,7 +122,7 @@ struct WeightedPreferences: Sendable {
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
     let decimals = parts.count > 1 ? parts[1] : ""
     guard let whole = parts.first, whole == "0" || whole == "1", decimals.utf8.count <= 3,
-      decimals.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+      decimals.utf8.allSatisfy(\.isDigit)
     else { return 0 }
     let padded = decimals + String(repeating: "0", count: 3 - decimals.utf8.count)
     return min(1000, (whole == "1" ? 1000 : 0) + (Int(padded) ?? 0))
