@@ -1,6 +1,5 @@
 #if os(Linux)
   import Foundation
-  import FoundationNetworking
 
   /// A transport that speaks HTTP itself, on connections that libcurl opens, for sessions that are configured but not
   /// customised with code.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One hop of a request, complete: its own header fields, those of its session, and its cookies, as far as its origin
 /// may receive them. This is the only place where they are put together, whichever transport sends the request.
 struct HopRequest: Sendable {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A response head as it was received: the status line, the field lines and the blank line.
 ///
 /// Creating an `HTTPURLResponse` costs more than all the other work for a small response, so the bytes are kept as they

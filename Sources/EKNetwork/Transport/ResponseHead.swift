@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The status and header fields of a response: Foundation's, or the bytes that were received.
 struct ResponseHead: Sendable {
   private enum Source {

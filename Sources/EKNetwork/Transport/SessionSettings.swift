@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The settings of a session that affect its requests, read once. A class, because every hop of every request refers to
 /// it.
 final class SessionSettings: Sendable {

@@ -1,10 +1,6 @@
 import Dispatch
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// An implementation that performs one attempt on the wire. Redirects, retries, tokens and status codes are handled in
 /// `Exchange/`.
 ///

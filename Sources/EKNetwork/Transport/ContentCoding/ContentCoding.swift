@@ -2,7 +2,6 @@ import Foundation
 
 #if os(Linux)
   import CCurl
-  import FoundationNetworking
 #endif
 
 /// The content codings (RFC 9110 §8.4.1) of a response.

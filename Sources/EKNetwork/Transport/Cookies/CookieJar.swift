@@ -1,10 +1,6 @@
 import Dispatch
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The cookies of an `HTTPCookieStorage`, in memory. All sessions with the same storage share one jar.
 ///
 /// On Linux a storage with a file writes all of it again for every cookie that is set or deleted, while its lock is

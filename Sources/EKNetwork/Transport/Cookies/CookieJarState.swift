@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The cookies of one storage in memory, what the storage is known to contain, and what is still to be written to it.
 ///
 /// The memory is the truth. What other code has changed in the storage since it was last looked at is taken over, and

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A `Set-Cookie` line, parsed by the rules of RFC 6265bis §5.6.
 ///
 /// `HTTPCookie.cookies(withResponseHeaderFields:for:)` is not used: on Linux a line with certain non-ASCII characters

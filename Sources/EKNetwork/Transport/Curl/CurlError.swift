@@ -1,7 +1,6 @@
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// The mapping of libcurl's result codes to the error codes of Apple's platforms.
   enum CurlError {

@@ -34,7 +34,6 @@ struct ReceiveWindow {
 #if os(Linux)
   import CCurl
   import Foundation
-  import FoundationNetworking
 
   /// One exchange on a connection of HTTP/2 (RFC 9113 §5.1). It belongs to the thread that holds the loop's turn.
   final class HTTP2Stream: LoopExchange {

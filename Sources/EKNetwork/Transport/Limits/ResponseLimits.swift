@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The limits of a request for its response.
 struct ResponseLimits: Hashable, Sendable {
   /// The size up to which a body may inflate without limit: a page of blanks is not an attack.

@@ -1,10 +1,6 @@
 import Dispatch
 import Foundation
 
-#if !canImport(Darwin)
-  import FoundationNetworking
-#endif
-
 /// A destination to which a body is written, piece by piece.
 protocol BodySink: AnyObject {
   /// Opens the sink. `onChange` is called on the queue whenever there may be space again, or the reader is gone.

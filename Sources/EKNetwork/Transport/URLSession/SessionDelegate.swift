@@ -1,8 +1,6 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#elseif canImport(Darwin)
+#if canImport(Darwin)
   import Security
 #endif
 

@@ -1,9 +1,7 @@
 import Dispatch
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#elseif canImport(Darwin)
+#if canImport(Darwin)
   import CSession
 #endif
 

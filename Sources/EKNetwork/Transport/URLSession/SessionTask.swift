@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// An exchange, with the changes that were made to its request for Foundation's sake, so that they can be undone.
 struct SessionTask: Sendable {
   /// The number of challenges that are answered with credentials before the 401 is the result: a delegate that keeps

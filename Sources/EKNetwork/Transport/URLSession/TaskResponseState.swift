@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The state of one exchange: what it has received, and what is owed to the waiting caller. A value type: events go in,
 /// effects come out.
 struct TaskResponseState {

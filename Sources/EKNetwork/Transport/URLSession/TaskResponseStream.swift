@@ -1,10 +1,6 @@
 import Dispatch
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One request on a `URLSessionTask`: the delegate's callbacks write at one end, and the consumer reads at the other.
 final class TaskResponseStream: Sendable {
   private struct Storage {

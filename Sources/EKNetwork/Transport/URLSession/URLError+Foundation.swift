@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension URLError {
   /// Creates an error of the transport's own, with the URL that it concerns.
   init(_ code: Code, url: URL?, description: String? = nil, cause: (any Error)? = nil) {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A byte transport over a ``NetworkConnection``, which is an `NWConnection` on Apple platforms.
 final class NetworkByteTransport: ByteTransport {
   typealias SendCompletion = @Sendable ((any Error)?) -> Void
