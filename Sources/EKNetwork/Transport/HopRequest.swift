@@ -307,3 +307,13 @@ struct HopRequest: Sendable {
 extension URLRequest {
   fileprivate var cookies: String? { value(forHTTPHeaderField: "Cookie") }
 }
+
+extension ResponseHead {
+  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none, or if the response comes from a cache
+  /// (RFC 9111 §5.1): then it was meant for an earlier request.
+  var nextNonce: String? {
+    guard let field = value("authentication-info"), !isStored, value("age") == nil else { return nil }
+    let info = AuthenticationChallenge.all(in: "Digest \(field)").first
+    return info?.isAmbiguous == false ? info?.parameters["nextnonce"] : nil
+  }
+}
