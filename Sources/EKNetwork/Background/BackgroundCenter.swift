@@ -80,7 +80,17 @@ final class BackgroundCenter: Sendable {
       throw TransportOptionError(option: "transfers in the background", library: "Foundation on this platform")
     }
     if let known = await transfers().first(where: { $0.id == record.id }) { return known }
-    guard let start = state.withLock({ $0.begin(record.id) }) else { return record.transfer }
+    let earlier = SingleResult()
+    let (begun, mustWait) = state.withLock { state in
+      let begun = state.begin(record.id)
+      return (begun, begun == nil && state.wait(for: state.starts(of: record.id), earlier))
+    }
+    guard let start = begun else {
+      guard mustWait else { return record.transfer }
+      // The earlier start may fail, and must not take this one with it.
+      try await earlier.value()
+      return try await self.start(record, resumeData: resumeData, make)
+    }
     var hasFailed = true
     defer { for waiter in state.withLock({ $0.startEnded(start, hasFailed: hasFailed) }) { waiter.finish(nil) } }
     switch try make() {

@@ -118,7 +118,7 @@ struct BackgroundState {
   /// The tasks whose end was delivered in this run: the session may still list them for a moment.
   private var ended: Set<Int> = []
   /// Those who wait for the end of tasks, or of starts, with those that have not ended.
-  private var endWaiters: [(tasks: Set<Int>, waiter: SingleResult)] = []
+  private(set) var endWaiters: [(tasks: Set<Int>, waiter: SingleResult)] = []
   /// What became of downloaded files, until their tasks are complete.
   private var files: [String: Result<NetworkResponse, any Error>] = [:]
   /// The bodies of responses to uploads; `nil` for one that is too long.
@@ -136,6 +136,9 @@ struct BackgroundState {
     starts[-startCount] = (id, false)
     return -startCount
   }
+
+  /// The starts of a transfer that are under way: at most one.
+  func starts(of id: String) -> Set<Int> { Set(starts.filter { $0.value.id == id }.keys) }
 
   func isCancelled(_ start: Int) -> Bool { starts[start]?.isCancelled == true }
 
