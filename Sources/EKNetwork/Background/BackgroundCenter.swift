@@ -27,12 +27,16 @@ final class BackgroundCenter: Sendable {
   let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
-  let spooling = BlockingQueue(label: "EKNetwork.BackgroundTransfers")
+  /// Makes the queue of a copy: one that blocks keeps no other.
+  private let makeQueue: @Sendable () -> BlockingQueue
 
   init(
-    places: BackgroundPlaces, _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
+    places: BackgroundPlaces,
+    makeQueue: @escaping @Sendable () -> BlockingQueue = { BlockingQueue(label: "EKNetwork.BackgroundTransfers") },
+    _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
   ) {
     self.places = places
+    self.makeQueue = makeQueue
     let made = makeTasks(self)
     tasks.withLock { $0 = made }
   }
@@ -120,7 +124,7 @@ final class BackgroundCenter: Sendable {
     let file: URL
     do {
       file = try await withTaskCancellationHandler {
-        try await spooling.run {
+        try await makeQueue().run {
           try Self.spool(segments, in: folder) { state.withLock { $0.isCancelled(start) } }
         }
       } onCancel: {

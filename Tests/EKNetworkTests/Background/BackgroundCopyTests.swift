@@ -20,14 +20,23 @@ private struct FilmUpload: NetworkRequest {
   private let system = StandInTasks()
   private let transfers: BackgroundTransfers
   private let center: BackgroundCenter
+  /// What the first copy waits for.
   private let gate = Gate()
+  /// What the second copy waits for.
+  private let otherGate = Gate()
 
   init() throws {
     home = try ScratchFolder()
     server = try LoopbackServer()
-    center = BackgroundCenter(places: BackgroundPlaces(home: home.url.path)) { [system] in system.serve($0) }
+    let closed = Locked([gate, otherGate])
+    center = BackgroundCenter(
+      places: BackgroundPlaces(home: home.url.path),
+      makeQueue: {
+        let queue = BlockingQueue(label: "test")
+        if let gate = closed.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { queue.start { gate.waitBlocking() } }
+        return queue
+      }, { [system] in system.serve($0) })
     transfers = BackgroundTransfers(manager: Wire.automatic.manager(server), center: center)
-    center.spooling.start { [gate] in gate.waitBlocking() }
   }
 
   private var copies: Int {
@@ -55,8 +64,25 @@ private struct FilmUpload: NetworkRequest {
     #expect(byItsTask ? error is CancellationError : (error as? URLError)?.code == .cancelled)
     #expect(copies == 0)
     #expect(system.jobs.withLock { $0.isEmpty })
+    otherGate.open()
     _ = try await upload("film").value
     #expect(copies == 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func cancellationDoesNotWaitForOtherCopies() async throws {
+    let first = upload("first")
+    while center.state.withLock({ $0.starts.isEmpty }) { await Task.yield() }
+    let second = upload("second")
+    while center.state.withLock({ $0.starts.count < 2 }) { await Task.yield() }
+    // Which of them has which gate is not known: one stays closed.
+    let cancelled = Task { [transfers] in await transfers.cancel(id: "second") }
+    while center.state.withLock({ !$0.starts.values.contains { $0.isCancelled } }) { await Task.yield() }
+    otherGate.open()
+    await cancelled.value
+    await #expect(throws: URLError.self) { try await second.value }
+    #expect(center.state.withLock { $0.started } == ["first"])
+    gate.open()
+    #expect(try await first.value.id == "first")
   }
 
   /// The second one is started when the first has ended without a task, unless it is cancelled itself.
@@ -72,6 +98,7 @@ private struct FilmUpload: NetworkRequest {
       await #expect(throws: CancellationError.self) { try await second.value }
     }
     gate.open()
+    otherGate.open()
     await #expect(throws: CancellationError.self) { try await first.value }
     if !isCancelled { #expect(try await second.value.id == "film") }
     #expect(system.jobs.withLock { $0.count } == (isCancelled ? 0 : 1))
