@@ -136,6 +136,10 @@ final class BackgroundCenter: Sendable {
     var record = record
     record.spool = file.path
     do {
+      // It may have been cancelled since the copy has asked.
+      if state.withLock({ $0.isCancelled(start) }) {
+        throw Task.isCancelled ? CancellationError() : URLError(.cancelled)
+      }
       try tasks.upload(request, from: file, text: record.text)
     } catch {
       unlink(file.path)
