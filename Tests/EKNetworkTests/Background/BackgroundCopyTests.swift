@@ -24,16 +24,19 @@ private struct FilmUpload: NetworkRequest {
   private let gate = Gate()
   /// What the second copy waits for.
   private let otherGate = Gate()
+  /// Those of copies that have not begun.
+  private let gates: Locked<[Gate]>
 
   init() throws {
     home = try ScratchFolder()
     server = try LoopbackServer()
-    let closed = Locked([gate, otherGate])
+    let gates = Locked([gate, otherGate])
+    self.gates = gates
     center = BackgroundCenter(
       places: BackgroundPlaces(home: home.url.path),
       makeQueue: {
         let queue = BlockingQueue(label: "test")
-        if let gate = closed.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { queue.start { gate.waitBlocking() } }
+        if let gate = gates.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { queue.start { gate.waitBlocking() } }
         return queue
       }, { [system] in system.serve($0) })
     transfers = BackgroundTransfers(manager: Wire.automatic.manager(server), center: center)
@@ -71,10 +74,9 @@ private struct FilmUpload: NetworkRequest {
 
   @Test(.timeLimit(.minutes(5))) func cancellationDoesNotWaitForOtherCopies() async throws {
     let first = upload("first")
-    while center.state.withLock({ $0.starts.isEmpty }) { await Task.yield() }
+    while gates.withLock({ $0.count > 1 }) { await Task.yield() }
     let second = upload("second")
-    while center.state.withLock({ $0.starts.count < 2 }) { await Task.yield() }
-    // Which of them has which gate is not known: one stays closed.
+    while gates.withLock({ !$0.isEmpty }) { await Task.yield() }
     let cancelled = Task { [transfers] in await transfers.cancel(id: "second") }
     while center.state.withLock({ !$0.starts.values.contains { $0.isCancelled } }) { await Task.yield() }
     otherGate.open()
