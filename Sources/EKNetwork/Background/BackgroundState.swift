@@ -152,7 +152,7 @@ struct BackgroundState {
   /// Handles the end of a start. Returns those who waited only for it.
   mutating func startEnded(_ start: Int, hasFailed: Bool) -> [SingleResult] {
     if let id = starts.removeValue(forKey: start)?.id, hasFailed { started.remove(id) }
-    return ended(start)
+    return takeWaiters(for: start)
   }
 
   mutating func progressed(_ transfer: BackgroundTransfer) -> Delivery? {
@@ -210,6 +210,10 @@ struct BackgroundState {
   /// Records that the end of a task was delivered. Returns those who waited only for it.
   mutating func ended(_ task: Int) -> [SingleResult] {
     ended.insert(task)
+    return takeWaiters(for: task)
+  }
+
+  private mutating func takeWaiters(for task: Int) -> [SingleResult] {
     for index in endWaiters.indices { endWaiters[index].tasks.remove(task) }
     let waiters = endWaiters.filter { $0.tasks.isEmpty }.map(\.waiter)
     endWaiters.removeAll { $0.tasks.isEmpty }
