@@ -82,10 +82,11 @@ import Testing
   }
 
   /// A challenge may be valid only together with the cookie that came with it.
-  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-  func cookieOfAChallengeInBackgroundIsSent(_ hasMiddleware: Bool) async throws {
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false], [true, false])
+  func cookieOfAChallengeInBackgroundIsSent(_ hasMiddleware: Bool, _ isPublic: Bool) async throws {
     let bench = try CacheBench()
     let count = Locked(0)
+    let control = (isPublic ? "public, " : "") + "max-age=5, stale-while-revalidate=60"
     bench.server.route("/a") { request in
       let number = count.withLock { count in
         count += 1
@@ -94,7 +95,7 @@ import Testing
       guard request.headers["Authorization"] != nil else {
         return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\"", "Set-Cookie": "n=\(number)"])
       }
-      return .text("\(number)", headers: ["Cache-Control": "public, max-age=5, stale-while-revalidate=60"])
+      return .text("\(number)", headers: ["Cache-Control": control])
     }
     if hasMiddleware { bench.manager.attemptMiddleware = [Intercept.adding("key", to: "X-Key")] }
     let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
