@@ -1,7 +1,12 @@
+import Foundation
 import LoopbackServer
 import Testing
 
 @testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Stale responses and their revalidation.
 @Suite struct HTTPCacheRevalidationTests {
@@ -104,6 +109,29 @@ import Testing
     #expect(try await bench.send(probe).text == "2")
     while bench.cache.statistics.stores < 2 { await Task.yield() }
     #expect(bench.server.requests.map { $0.headers["Cookie"] } == [nil, "n=1", "n=1", "n=3"])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func cookieOfMiddlewareStaysAfterAChallengeInBackground() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      guard request.headers["Authorization"] != nil else {
+        return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\"", "Set-Cookie": "n=1"])
+      }
+      return .text("1", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    }
+    bench.manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.setValue("own=1", forHTTPHeaderField: "Cookie")
+        return try await next(request)
+      }
+    ]
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    _ = try await bench.send(probe)
+    bench.date.advance(by: 10)
+    #expect(try await bench.send(probe).isHit)
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(bench.server.requests.map { $0.headers["Cookie"] } == Array(repeating: "own=1", count: 4))
   }
 
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.
