@@ -185,13 +185,13 @@ import Testing
     bench.date.advance(by: 10)
     manager.sharesIdenticalRequests = true
     manager.middleware = [CircuitBreaker(failures: 2)]
-    let down = CacheProbe(headers: ["X-Down": "1"])
-    let calls = (0..<4).map { _ in Task { try await manager.send(down).text } }
+    let down = ["X-Down": "1"]
+    let calls = (0..<4).map { _ in Task { try await manager.send(CacheProbe(headers: down)).text } }
     while manager.sharedExchanges.waiterCount(CollectedResponse.self) < 4 { await Task.yield() }
     gate.open()
     for call in calls { #expect(try await call.value == "1") }
-    #expect(try await manager.send(down).text == "1")
-    await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(down) }
+    #expect(try await manager.send(CacheProbe(headers: down)).text == "1")
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(CacheProbe(headers: down)) }
     #expect(bench.server.requestCount == 3)
   }
 
