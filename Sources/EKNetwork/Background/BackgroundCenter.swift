@@ -27,12 +27,16 @@ final class BackgroundCenter: Sendable {
   let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
-  let spooling = BlockingQueue(label: "EKNetwork.BackgroundTransfers")
+  /// Makes the queue of a copy: one that blocks keeps no other.
+  private let makeQueue: @Sendable () -> BlockingQueue
 
   init(
-    places: BackgroundPlaces, _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
+    places: BackgroundPlaces,
+    makeQueue: @escaping @Sendable () -> BlockingQueue = { BlockingQueue(label: "EKNetwork.BackgroundTransfers") },
+    _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
   ) {
     self.places = places
+    self.makeQueue = makeQueue
     let made = makeTasks(self)
     tasks.withLock { $0 = made }
   }
@@ -80,7 +84,17 @@ final class BackgroundCenter: Sendable {
       throw TransportOptionError(option: "transfers in the background", library: "Foundation on this platform")
     }
     if let known = await transfers().first(where: { $0.id == record.id }) { return known }
-    guard let start = state.withLock({ $0.begin(record.id) }) else { return record.transfer }
+    let earlier = SingleResult()
+    let (begun, mustWait) = state.withLock { state in
+      let begun = state.begin(record.id)
+      return (begun, begun == nil && state.wait(for: state.starts(of: record.id), earlier))
+    }
+    guard let start = begun else {
+      guard mustWait else { return record.transfer }
+      // The earlier start may fail, and must not take this one with it.
+      try await earlier.value()
+      return try await self.start(record, resumeData: resumeData, make)
+    }
     var hasFailed = true
     defer { for waiter in state.withLock({ $0.startEnded(start, hasFailed: hasFailed) }) { waiter.finish(nil) } }
     switch try make() {
@@ -110,7 +124,7 @@ final class BackgroundCenter: Sendable {
     let file: URL
     do {
       file = try await withTaskCancellationHandler {
-        try await spooling.run {
+        try await makeQueue().run {
           try Self.spool(segments, in: folder) { state.withLock { $0.isCancelled(start) } }
         }
       } onCancel: {
@@ -122,6 +136,10 @@ final class BackgroundCenter: Sendable {
     var record = record
     record.spool = file.path
     do {
+      // It may have been cancelled since the copy has asked.
+      if state.withLock({ $0.isCancelled(start) }) {
+        throw Task.isCancelled ? CancellationError() : URLError(.cancelled)
+      }
       try tasks.upload(request, from: file, text: record.text)
     } catch {
       unlink(file.path)

@@ -118,7 +118,7 @@ struct BackgroundState {
   /// The tasks whose end was delivered in this run: the session may still list them for a moment.
   private var ended: Set<Int> = []
   /// Those who wait for the end of tasks, or of starts, with those that have not ended.
-  private var endWaiters: [(tasks: Set<Int>, waiter: SingleResult)] = []
+  private(set) var endWaiters: [(tasks: Set<Int>, waiter: SingleResult)] = []
   /// What became of downloaded files, until their tasks are complete.
   private var files: [String: Result<NetworkResponse, any Error>] = [:]
   /// The bodies of responses to uploads; `nil` for one that is too long.
@@ -137,6 +137,9 @@ struct BackgroundState {
     return -startCount
   }
 
+  /// The starts of a transfer that are under way: at most one.
+  func starts(of id: String) -> Set<Int> { Set(starts.filter { $0.value.id == id }.keys) }
+
   func isCancelled(_ start: Int) -> Bool { starts[start]?.isCancelled == true }
 
   /// Cancels starts that are under way, and returns their numbers.
@@ -149,7 +152,7 @@ struct BackgroundState {
   /// Handles the end of a start. Returns those who waited only for it.
   mutating func startEnded(_ start: Int, hasFailed: Bool) -> [SingleResult] {
     if let id = starts.removeValue(forKey: start)?.id, hasFailed { started.remove(id) }
-    return ended(start)
+    return takeWaiters(for: start)
   }
 
   mutating func progressed(_ transfer: BackgroundTransfer) -> Delivery? {
@@ -207,6 +210,10 @@ struct BackgroundState {
   /// Records that the end of a task was delivered. Returns those who waited only for it.
   mutating func ended(_ task: Int) -> [SingleResult] {
     ended.insert(task)
+    return takeWaiters(for: task)
+  }
+
+  private mutating func takeWaiters(for task: Int) -> [SingleResult] {
     for index in endWaiters.indices { endWaiters[index].tasks.remove(task) }
     let waiters = endWaiters.filter { $0.tasks.isEmpty }.map(\.waiter)
     endWaiters.removeAll { $0.tasks.isEmpty }

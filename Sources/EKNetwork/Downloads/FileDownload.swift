@@ -236,7 +236,8 @@ extension RequestRunner.ResponseAdapter where Success == DownloadedFile {
             try NetworkMiddlewareResponse(CollectedResponse(head: ResponseHead($0), data: Data()))
           } ?? NetworkMiddlewareResponse(statusCode: file.successfulStatus, headers: file.headers)
         if response.statusCode != file.successfulStatus { response.statusCode = file.successfulStatus }
-        response.savedSize = file.size - file.resumedBytes
+        // Of a file that was complete already, nothing was received, but the content is not empty.
+        response.savedSize = file.size - (file.resumedBytes < file.size ? file.resumedBytes : 0)
         return response
       },
       outcome: { response, request, last in

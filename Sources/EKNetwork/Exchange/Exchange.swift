@@ -65,11 +65,10 @@ struct Exchange: Sendable {
     }
     return try await shared.run(key) {
       var response = try await loadAlone(hop)
-      if let status = response.head.statusCode, status >= 500 {
-        response.end = ResponseEnd(
-          timings: response.timings, trailers: response.end?.trailers ?? HeaderFieldList(),
-          failure: FlightFailure().number)
-      }
+      // Whatever its status: a stored response may stand for a failure (RFC 5861 §4).
+      response.end = ResponseEnd(
+        timings: response.timings, trailers: response.end?.trailers ?? HeaderFieldList(),
+        failure: FlightFailure().number)
       return response
     }
   }

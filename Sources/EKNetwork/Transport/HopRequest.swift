@@ -189,7 +189,9 @@ struct HopRequest: Sendable {
     var request = urlRequest
     request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
     if !hasOtherCookies { request.setValue(hop.urlRequest.cookies, forHTTPHeaderField: "Cookie") }
-    return hop.replaced(by: request, session: session)
+    var next = hop.replaced(by: request, session: session)
+    next.hasOtherCookies = hasOtherCookies
+    return next
   }
 
   /// The credential for the next hop of a redirect.

@@ -98,6 +98,17 @@ import Testing
     #expect(start != nil)
   }
 
+  /// Its number is not kept: no task has it.
+  @Test func endOfAStartIsNotThatOfATask() throws {
+    var state = BackgroundState()
+    let start = try #require(state.begin("a"))
+    let waiter = SingleResult()
+    let mustWait = state.wait(for: [start], waiter)
+    let waiters = state.startEnded(start, hasFailed: true)
+    #expect(mustWait && waiters.count == 1)
+    #expect(!state.hasEnded(start))
+  }
+
   @Test func onlyTheLatestProgressWaits() throws {
     var state = BackgroundState()
     let one = record("/home/1/a")

@@ -264,31 +264,6 @@ private struct SystemTransport: Transport {
     #expect(spooled.count == 1)
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-  func uploadIsCancelledWhileItsBodyIsCopied(byItsTask: Bool) async throws {
-    let (transfers, center) = run()
-    let gate = Gate()
-    center.spooling.start { gate.waitBlocking() }
-    let upload = Task { [content] in
-      try await transfers.upload(
-        FilmRequest(method: .post, body: RequestBody(data: content, contentType: "video/mp4")), id: "film")
-    }
-    while center.state.withLock({ $0.starts.isEmpty }) { await Task.yield() }
-    let cancelling = Task { if byItsTask { upload.cancel() } else { await transfers.cancel(id: "film") } }
-    while center.state.withLock({ !$0.starts.values.contains { $0.isCancelled } }) { await Task.yield() }
-    gate.open()
-    await cancelling.value
-    // It has ended, and another one can begin.
-    #expect(byItsTask || center.state.withLock { $0.started.isEmpty })
-    let error = await #expect(throws: (any Error).self) { try await upload.value }
-    #expect(byItsTask ? error is CancellationError : (error as? URLError)?.code == .cancelled)
-    #expect(spooled.isEmpty)
-    #expect(system.jobs.withLock { $0.isEmpty })
-    try await transfers.upload(
-      FilmRequest(method: .post, body: RequestBody(data: content, contentType: "video/mp4")), id: "film")
-    #expect(spooled.count == 1)
-  }
-
   @Test func statusOfAnUploadIsThatOfTheRequest() async throws {
     server.route("/film", .text("no", status: 409))
     let file = try home.file("a", content)

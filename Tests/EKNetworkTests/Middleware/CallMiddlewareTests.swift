@@ -47,13 +47,14 @@ import Testing
     let file = try RangeServer(content)
     file.state.withLock { $0.breaks = [900] }
     let manager = wire.manager(file.server)
-    let statuses = Locked<[Int]>([])
+    let (statuses, recorder) = (Locked<[Int]>([]), HARRecorder())
     manager.middleware = [
+      recorder,
       Intercept { request, _, next in
         let response = try await next(request)
         statuses.withLock { $0.append(response.statusCode) }
         return response
-      }
+      },
     ]
     let folder = try ScratchFolder()
     await #expect(throws: URLError.self) { try await manager.download(FileRequest(), to: folder["a.bin"]) }
@@ -63,6 +64,8 @@ import Testing
     #expect(result.statusCode == 416)
     #expect(result.resumedBytes == 1_000)
     #expect(statuses.withLock { $0 } == [200])
+    // It is not recorded as an empty file.
+    #expect(try HARProbe.entries(recorder).last?.response.content._truncated == true)
     #expect(try Data(contentsOf: folder["a.bin"]) == content)
   }
 

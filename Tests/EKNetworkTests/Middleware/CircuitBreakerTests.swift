@@ -169,6 +169,32 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
+  /// Nor does the failure count once for each caller if a stale response hides it.
+  @Test(.timeLimit(.minutes(5))) func sharedFailureBehindAStaleResponseCountsOnce() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { request in
+      guard request.headers["X-Down"] != nil else {
+        return .text("1", headers: ["Cache-Control": "max-age=5, stale-if-error=60"])
+      }
+      gate.waitBlocking()
+      return .status(503)
+    }
+    let manager = bench.manager
+    _ = try await manager.send(CacheProbe())
+    bench.date.advance(by: 10)
+    manager.sharesIdenticalRequests = true
+    manager.middleware = [CircuitBreaker(failures: 2)]
+    let down = ["X-Down": "1"]
+    let calls = (0..<4).map { _ in Task { try await manager.send(CacheProbe(headers: down)).text } }
+    while manager.sharedExchanges.waiterCount(CollectedResponse.self) < 4 { await Task.yield() }
+    gate.open()
+    for call in calls { #expect(try await call.value == "1") }
+    #expect(try await manager.send(CacheProbe(headers: down)).text == "1")
+    await #expect(throws: CircuitBreaker.OpenError.self) { try await manager.send(CacheProbe(headers: down)) }
+    #expect(bench.server.requestCount == 3)
+  }
+
   @Test func cachedResponseDoesNotResetFailures() async throws {
     let server = try LoopbackServer()
     defer { server.stop() }

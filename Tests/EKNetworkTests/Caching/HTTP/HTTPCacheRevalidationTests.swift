@@ -1,7 +1,12 @@
+import Foundation
 import LoopbackServer
 import Testing
 
 @testable import EKNetwork
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Stale responses and their revalidation.
 @Suite struct HTTPCacheRevalidationTests {
@@ -82,10 +87,11 @@ import Testing
   }
 
   /// A challenge may be valid only together with the cookie that came with it.
-  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-  func cookieOfAChallengeInBackgroundIsSent(_ hasMiddleware: Bool) async throws {
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false], [true, false])
+  func cookieOfAChallengeInBackgroundIsSent(_ hasMiddleware: Bool, _ isPublic: Bool) async throws {
     let bench = try CacheBench()
     let count = Locked(0)
+    let control = (isPublic ? "public, " : "") + "max-age=5, stale-while-revalidate=60"
     bench.server.route("/a") { request in
       let number = count.withLock { count in
         count += 1
@@ -94,7 +100,7 @@ import Testing
       guard request.headers["Authorization"] != nil else {
         return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\"", "Set-Cookie": "n=\(number)"])
       }
-      return .text("\(number)", headers: ["Cache-Control": "public, max-age=5, stale-while-revalidate=60"])
+      return .text("\(number)", headers: ["Cache-Control": control])
     }
     if hasMiddleware { bench.manager.attemptMiddleware = [Intercept.adding("key", to: "X-Key")] }
     let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
@@ -103,6 +109,29 @@ import Testing
     #expect(try await bench.send(probe).text == "2")
     while bench.cache.statistics.stores < 2 { await Task.yield() }
     #expect(bench.server.requests.map { $0.headers["Cookie"] } == [nil, "n=1", "n=1", "n=3"])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func cookieOfMiddlewareStaysAfterAChallengeInBackground() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      guard request.headers["Authorization"] != nil else {
+        return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\"", "Set-Cookie": "n=1"])
+      }
+      return .text("1", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    }
+    bench.manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        request.setValue("own=1", forHTTPHeaderField: "Cookie")
+        return try await next(request)
+      }
+    ]
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    _ = try await bench.send(probe)
+    bench.date.advance(by: 10)
+    #expect(try await bench.send(probe).isHit)
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(bench.server.requests.map { $0.headers["Cookie"] } == Array(repeating: "own=1", count: 4))
   }
 
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.

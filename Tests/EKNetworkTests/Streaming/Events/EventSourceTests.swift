@@ -243,7 +243,7 @@ import Testing
     var iterator = manager.events(Probe<EmptyResponse>(), options: options).makeAsyncIterator()
     #expect(try await iterator.next()?.data == "a")
     let ticking = Task {
-      while !Task.isCancelled {
+      while !Task.isCancelled, server.requestCount < 2 {
         await silence.waitForSleepers()
         silence.advance(by: .seconds(200))
         await Task.yield()

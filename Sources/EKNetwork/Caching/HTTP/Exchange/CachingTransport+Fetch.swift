@@ -85,13 +85,11 @@ extension CachingTransport {
   }
 
   private func revalidate(_ request: TransportRequest, _ query: CacheQuery) async throws {
+    // A previous revalidation may have ended after the request's lookup.
+    guard let entry = cache.find(query).entry, entry.response.freshness.remaining(at: cache.now()) <= 0 else { return }
+    let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
     var (request, query) = (request, query)
     while true {
-      // A previous revalidation may have ended after the request's lookup.
-      guard let entry = cache.find(query).entry, entry.response.freshness.remaining(at: cache.now()) <= 0 else {
-        return
-      }
-      let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
       let response = try await fetch(request, query, entry, plan)
       // Challenges are otherwise handled above the cache, which has already responded to this request.
       if let hop = try request.hop.respondingBelowMiddleware(to: response.head) {
