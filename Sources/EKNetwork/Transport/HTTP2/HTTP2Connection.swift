@@ -168,9 +168,10 @@
 
     func reset(_ stream: HTTP2Stream) {
       guard stream.number > 0, let session else { return }
+      let isSent = ekn_http2_has_sent(session, stream.number)
       ekn_http2_reset(session, stream.number, HTTP2ErrorCode.cancel.rawValue)
       // The server cannot know yet.
-      health.ignores(stream.window.size)
+      if isSent { health.ignores(stream.window.size) }
     }
 
     func finish(_ stream: HTTP2Stream, with error: (any Error)?) {

@@ -41,7 +41,7 @@ import Testing
       let old = response(at: time)
       let record = DiskRecord(DiskName(location).key, old, body: Data("\(number)".utf8))
       store.store(response("x"), .data(Data()), at: location)
-      #expect(store.folder.write(record.encoded() + Data("\(number)".utf8), as: DiskName(location).path(number)))
+      #expect(store.folder.write(record.encoded() + Data("\(number)".utf8), as: DiskName(location).path(number)) == true)
     }
     #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("3".utf8))
     // The next store replaces all of them.
@@ -86,8 +86,8 @@ import Testing
 
   /// What is replaced or removed while a confirmation is written stays so.
   @Test func fileIsOnlyReplacedIfThatIsStillWanted() throws {
-    #expect(store.folder.write(Data("one".utf8), as: "a"))
-    #expect(store.folder.write(Data("two".utf8), as: "a") { false })
+    #expect(store.folder.write(Data("one".utf8), as: "a") == true)
+    #expect(store.folder.write(Data("two".utf8), as: "a") { false } == nil)
     #expect(try Data(contentsOf: URL(fileURLWithPath: store.folder.full("a"))) == Data("one".utf8))
     #expect(store.folder.names() == ["a"])
   }
@@ -144,8 +144,8 @@ import Testing
   @Test func surveyFindsAbandonedFiles() throws {
     let name = DiskName(location)
     store.store(response(), .data(Data(count: 100_000)), at: location)
-    #expect(store.folder.write(Data("x".utf8), as: "\(name.path(1)).77"))
-    #expect(store.folder.write(Data("x".utf8), as: "new-x"))
+    #expect(store.folder.write(Data("x".utf8), as: "\(name.path(1)).77") == true)
+    #expect(store.folder.write(Data("x".utf8), as: "new-x") == true)
     var survey = DiskSurvey(store.folder)
     #expect(survey.abandoned.isEmpty && survey.responses.count == 2)
     survey = DiskSurvey(store.folder, now: Date(timeIntervalSinceNow: 4000))
@@ -154,7 +154,7 @@ import Testing
     #expect(DiskFolder.isOrphan("new-\(pid_t.max)-1") && !DiskFolder.isOrphan("new-\(getpid())-1"))
     #expect(!DiskFolder.isOrphan("new-x") && !DiskFolder.isOrphan("new--1"))
     // One of two bodies is abandoned; the survey cannot tell which.
-    #expect(store.folder.write(Data("x".utf8), as: "\(name.path(0)).77"))
+    #expect(store.folder.write(Data("x".utf8), as: "\(name.path(0)).77") == true)
     survey = DiskSurvey(store.folder, now: Date(timeIntervalSinceNow: 4000))
     #expect(survey.abandoned.count == 5 && survey.responses.isEmpty)
   }

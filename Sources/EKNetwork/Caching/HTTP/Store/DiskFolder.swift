@@ -132,16 +132,18 @@ final class DiskFolder: Sendable {
     return prepare()
   }
 
-  /// Writes a file atomically. Returns `false` on failure.
+  /// Writes a file atomically. Returns whether it could be written; `nil` if it was no longer wanted.
   ///
-  /// - Parameter isWanted: Whether it still is, asked once it is written and before it gets its name.
-  func write(_ bytes: Data, as name: String, if isWanted: () -> Bool = { true }) -> Bool {
+  /// - Parameter isWanted: Asked once the bytes are written, and before they get their name.
+  func write(_ bytes: Data, as name: String, if isWanted: () -> Bool = { true }) -> Bool? {
     guard let (file, temporary) = makeTemporary() else { return false }
-    let isDone = file.append(bytes) && (!isWanted() || rename(temporary, full(name)) == 0)
-    if !isDone { fail(.write, full(name), errno) }
-    // Once it was renamed there is none.
+    let isWritten = file.append(bytes)
+    let isNamed = isWritten && isWanted() ? rename(temporary, full(name)) == 0 : nil
+    guard isNamed != true else { return true }
+    let hasFailed = !isWritten || isNamed == false
+    if hasFailed { fail(.write, full(name), errno) }
     unlink(temporary)
-    return isDone
+    return hasFailed ? false : nil
   }
 
   /// Returns the names in the folder, or in a subfolder.

@@ -150,7 +150,7 @@ final class DiskStore: Sendable {
     var stored: DiskRecord?
     if hasPlace(for: body), let (record, inline) = place(body, of: response, name, path) {
       let bytes = record.encoded() + inline
-      if folder.write(bytes, as: path) {
+      if folder.write(bytes, as: path) == true {
         stored = record
         count(DiskUsage.size(Int64(bytes.count)) + (record.bodyFile == 0 ? 0 : DiskUsage.size(record.bodyLength)))
       } else if record.bodyFile != 0 {
@@ -177,8 +177,11 @@ final class DiskStore: Sendable {
     let isWritten = folder.write(bytes, as: old.path) {
       load(name, old.path)?.response.isSame(as: former) == true
     }
-    guard isWritten else { return remove(old.path, record.bodyFile) }
-    count(DiskUsage.size(Int64(bytes.count)))
+    switch isWritten {
+    case true?: count(DiskUsage.size(Int64(bytes.count)))
+    case false?: remove(old.path, record.bodyFile)
+    case nil: break
+    }
   }
 
   /// Stores a body in its final place, and returns a record that refers to it; `nil` on failure.
