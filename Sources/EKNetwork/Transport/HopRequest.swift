@@ -156,13 +156,12 @@ struct HopRequest: Sendable {
   }
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
-  /// there are none, or its body cannot be sent again. Another status is recorded as the success of the password, except that of
-  /// a proxy (407), and of servers that fail: they may have failed before they looked at it.
+  /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard let password, let session, let status = head.statusCode, (200..<500).contains(status), status != 407,
+    guard let password, let session, head.statusCode == 401 || head.provesPassword,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
-    guard status == 401 else {
+    guard head.statusCode == 401 else {
       let next = head.nextNonce
       if case .digest(let use)? = password.scheme, !use.isAccepted || next != nil {
         session.authenticator.withLock { $0.accepted(use, nextNonce: next, for: key) }

@@ -175,10 +175,20 @@ struct DigestChallenge: Equatable, Sendable {
 }
 
 extension ResponseHead {
-  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none, or if the response comes from a cache
-  /// (RFC 9111 §5.1): then it was meant for an earlier request.
+  /// The statuses of errors that a server finds after it has looked at the password. Others may come from what is in front of
+  /// it, such as a limit of requests (429).
+  private static let provingErrors: Set<Int> = [403, 404, 405, 406, 409, 410, 412, 415, 416, 422]
+
+  /// Whether the server has accepted the password that the request was sent with. A response from a cache (RFC 9111 §5.1) was
+  /// meant for an earlier request.
+  var provesPassword: Bool {
+    guard let statusCode, !isStored, value("age") == nil else { return false }
+    return (200..<400).contains(statusCode) || Self.provingErrors.contains(statusCode)
+  }
+
+  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none.
   var nextNonce: String? {
-    guard let field = value("authentication-info"), !isStored, value("age") == nil else { return nil }
+    guard let field = value("authentication-info") else { return nil }
     let info = AuthenticationChallenge.all(in: "Digest \(field)").first
     return info?.isAmbiguous == false ? info?.parameters["nextnonce"] : nil
   }
