@@ -27,7 +27,7 @@
 
       deinit {
         session = nil
-        SessionAuthenticators.sessionMayBeGone()
+        SessionLease.sessionMayBeGone(identifier)
       }
     }
 
