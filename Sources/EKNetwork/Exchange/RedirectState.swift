@@ -86,15 +86,13 @@ struct RedirectState {
       source)
   }
 
-  /// Follows the request of the user's delegate, under the same rules. What was added to the previous request does not go to
-  /// another origin, although the delegate can see it in its task.
+  /// Follows the request of the user's delegate, under the same rules. Another origin receives the credentials that the
+  /// delegate set itself, but not those of the previous request.
   private mutating func redirect(_ request: HopRequest, to proposed: URLRequest, from source: URL) -> Action {
     if let error = Self.refusal(of: proposed.url, from: source) { return .fail(error) }
     var next = proposed
     if Origin(source) != proposed.url.flatMap({ Origin($0) }) {
-      next.removeOriginFields {
-        request.own.value(forHTTPHeaderField: $0) != nil || request.urlRequest.value(forHTTPHeaderField: $0) != $1
-      }
+      next.removeOriginFields { request.urlRequest.value(forHTTPHeaderField: $0) != $1 }
     }
     return hop(from: source, to: next, after: request.own)
   }

@@ -26,7 +26,7 @@
 
       deinit {
         session = nil
-        SessionAuthenticators.sessionMayBeGone()
+        SessionLease.sessionMayBeGone(identifier)
       }
     }
 

@@ -152,13 +152,12 @@ struct HopRequest: Sendable {
   }
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
-  /// there are none, or its body cannot be sent again. Another status is recorded as the success of the password, except that of
-  /// a proxy (407), and of servers that fail: they may have failed before they looked at it.
+  /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard let password, let session, let status = head.statusCode, (200..<500).contains(status), status != 407,
+    guard let password, let session, head.statusCode == 401 || head.provesPassword,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
-    guard status == 401 else {
+    guard head.statusCode == 401 else {
       let next = head.nextNonce
       if case .digest(let use)? = password.scheme, !use.isAccepted || next != nil {
         session.authenticator.withLock { $0.accepted(use, nextNonce: next, for: key) }
@@ -259,16 +258,25 @@ struct HopRequest: Sendable {
     if let systemCookie { fields["Cookie"] = systemCookie }
     guard let password else { return fields }
     for (name, value) in fields where name.isFieldName("authorization") && value == password.authorization {
-      fields[name] = password.credential.basicAuthorization
+      fields[name] = Self.neutral(password)
     }
     return fields
+  }
+
+  /// The same text for a user and a password, however often they were sent, which no request can have as its own field if
+  /// the server asked for Digest.
+  private static func neutral(_ password: Password) -> String {
+    let basic = password.credential.basicAuthorization
+    return password.authorization == basic ? basic : "\n\(password.credential.user.utf8.count) \(basic)"
   }
 
   /// The same fields, for what tells users apart: a password counts also if it is only sent when the server asks.
   var identifyingFields: [(name: String, value: String)] {
     let fields = sentFields.map { (name: $0.key, value: $0.value) }
-    guard let own = password?.credential.basicAuthorization else { return fields }
-    return fields.filter { !$0.name.isFieldName("authorization") || $0.value != own } + [("Authorization", own)]
+    guard let password else { return fields }
+    let (own, neutral) = (password.credential.basicAuthorization, Self.neutral(password))
+    return fields.filter { !$0.name.isFieldName("authorization") || $0.value != own && $0.value != neutral }
+      + [("Authorization", own)]
   }
 
   /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the
@@ -311,10 +319,20 @@ extension URLRequest {
 }
 
 extension ResponseHead {
-  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none, or if the response comes from a cache
-  /// (RFC 9111 §5.1): then it was meant for an earlier request.
+  /// The statuses of errors that a server finds after it has looked at the password. Others may come from what is in front of
+  /// it, such as a limit of requests (429).
+  private static let provingErrors: Set<Int> = [403, 404, 405, 406, 409, 410, 412, 415, 416, 422]
+
+  /// Whether the server has accepted the password that the request was sent with. A response from a cache (RFC 9111 §5.1) was
+  /// meant for an earlier request.
+  var provesPassword: Bool {
+    guard let statusCode, !isStored, value("age") == nil else { return false }
+    return (200..<400).contains(statusCode) || Self.provingErrors.contains(statusCode)
+  }
+
+  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none.
   var nextNonce: String? {
-    guard let field = value("authentication-info"), !isStored, value("age") == nil else { return nil }
+    guard let field = value("authentication-info") else { return nil }
     let info = AuthenticationChallenge.all(in: "Digest \(field)").first
     return info?.isAmbiguous == false ? info?.parameters["nextnonce"] : nil
   }

@@ -121,9 +121,12 @@ enum SessionAuthenticators {
     authenticators.value(for: session, true) { Locked(PasswordAuthenticator()) }
   }
 
-  /// Forgets the passwords of released sessions. Called when a transport has released its session.
-  static func sessionMayBeGone() { authenticators.removeReleased() }
+  /// Forgets the passwords of a session that may have been released.
+  static func sessionMayBeGone(_ session: ObjectIdentifier) { authenticators.sessionMayBeGone(session) }
 
-  /// For tests: whether anything may be known of a session, which may have been released.
+  /// For tests: whether anything may be known of a session, or of another one that has its address now.
   static func mayKnow(_ session: ObjectIdentifier) -> Bool { authenticators.contains(session) }
+
+  /// For tests: whether anything is known of a session that has been released.
+  static func knowReleased(_ session: ObjectIdentifier) -> Bool { authenticators.hasReleased(session) }
 }

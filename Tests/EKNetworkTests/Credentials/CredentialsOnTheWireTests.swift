@@ -176,9 +176,9 @@ import Testing
     return NetworkManager(baseURL: home.baseURL, session: session)
   }
 
-  /// As with `URLSession`, also if they are those of the request, which it was not shown for that target.
-  @Test(arguments: ["Bearer secret", "Bearer other"])
-  func delegateSendsCredentialsThatItSets(_ credentials: String) async throws {
+  /// Unless they are those of the request.
+  @Test(arguments: [("Bearer other", "Bearer other"), ("Bearer secret", nil)])
+  func delegateSendsCredentialsThatItSets(_ credentials: String, _ expected: String?) async throws {
     serve(.otherPort)
     let manager = manager { proposal in
       var request = proposal
@@ -186,7 +186,38 @@ import Testing
       return request
     }
     _ = try await manager.send(ItemProbe()) { "secret" }
-    #expect(other.requests.map { $0.header("Authorization") } == [credentials])
+    #expect(other.requests.map { $0.header("Authorization") } == [expected])
+  }
+
+  /// It sees them in its task. Copied at its own origin, they would be the request's own from there on.
+  @Test(arguments: [1, 2], [true, false])
+  func delegateDoesNotCopyCredentialsElsewhere(_ hops: Int, _ isOfSession: Bool) async throws {
+    serve(.otherPort)
+    let target = other.url("/end").absoluteString
+    if hops == 2 { home.route("/item") { _ in .redirect(to: "/next", status: 307) } }
+    home.route("/next") { _ in .redirect(to: target, status: 307) }
+    let configuration = URLSessionConfiguration.ephemeral
+    if isOfSession { configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret"] }
+    let delegate = RedirectDelegate(copiesTask: true) { proposal in
+      var request = proposal
+      request.setValue("1", forHTTPHeaderField: "X-Delegate")
+      return request
+    }
+    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    let manager = NetworkManager(baseURL: home.baseURL, session: session)
+    manager.attemptMiddleware = [
+      Intercept { request, context, next in
+        var request = request
+        if !isOfSession, !context.hasLeftOrigin {
+          request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+        }
+        return try await next(request)
+      }
+    ]
+    _ = try await manager.send(ItemProbe())
+    #expect(home.requests.map { $0.header("Authorization") } == Array(repeating: "Bearer secret", count: hops))
+    #expect(other.requests.map { $0.header("Authorization") } == [nil])
+    #expect(other.requests.map { $0.header("X-Delegate") } == ["1"])
   }
 
   @Test func delegateDoesNotSendCredentialsOfMiddlewareElsewhere() async throws {

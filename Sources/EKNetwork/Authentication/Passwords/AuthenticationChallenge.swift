@@ -103,8 +103,12 @@ struct DigestChallenge: Equatable, Sendable {
     self.realm = realm
     self.nonce = nonce
     firstNonce = nonce
-    // It is remembered, and sent with every request.
-    guard realm.utf8.count + nonce.utf8.count + (opaque?.utf8.count ?? 0) <= Self.maximumSize else { return nil }
+    guard !isTooLarge else { return nil }
+  }
+
+  /// It is remembered, and sent with every request.
+  private var isTooLarge: Bool {
+    realm.utf8.count + nonce.utf8.count + (opaque?.utf8.count ?? 0) > Self.maximumSize
   }
 
   /// Returns the best one of those that a server offers (§3.7); `nil` if there is none.
@@ -115,12 +119,12 @@ struct DigestChallenge: Equatable, Sendable {
     }
   }
 
-  /// Returns the same challenge with the nonce that the server expects next (§3.5); `nil` if it is the same, or too long.
+  /// Returns the same challenge with the nonce that the server expects next (§3.5); `nil` if it is the same, or cannot be sent.
   func followed(by nonce: String) -> DigestChallenge? {
-    guard nonce != self.nonce, nonce.utf8.count <= Self.maximumSize else { return nil }
+    guard nonce != self.nonce, !nonce.isEmpty, HeaderSyntax.trimmedValue(nonce) == nonce else { return nil }
     var next = self
     next.nonce = nonce
-    return next
+    return next.isTooLarge ? nil : next
   }
 
   /// Returns the value of `Authorization` (§3.4).

@@ -35,8 +35,8 @@ import Foundation
       }
     }
 
-    /// Removes the hosts of released sessions. Called when a transport has released its session.
-    static func sessionMayBeGone() { secured.removeReleased() }
+    /// Removes the hosts of a session that may have been released.
+    static func sessionMayBeGone(_ session: ObjectIdentifier) { secured.sessionMayBeGone(session) }
   }
 
   extension URLSession: SystemSession {
@@ -139,9 +139,8 @@ import Foundation
       hosts.value(for: source, true) { SessionHost(source) }
     }
 
-    /// Removes the hosts of released sessions, which closes their idle connections. Called when a transport has released
-    /// its session.
-    static func sessionMayBeGone() { hosts.removeReleased() }
+    /// Removes the host of a session that may have been released, which closes its idle connections.
+    static func sessionMayBeGone(_ session: ObjectIdentifier) { hosts.sessionMayBeGone(session) }
   }
 
   extension URLSessionConfiguration {
@@ -154,21 +153,29 @@ import Foundation
 /// A transport's reference to a session and its host. When the last lease of a session without another owner is
 /// released, its connections close.
 ///
-/// Unchecked: `held` is only changed in `deinit`.
+/// Unchecked: the properties are only changed in `deinit`.
 final class SessionLease: @unchecked Sendable {
-  let host: SessionHost
+  /// `nil` only in `deinit`. On Apple's platforms it holds the session.
+  private(set) var host: SessionHost?
   private var held: URLSession?
 
-  /// - Parameter host: The host that runs the session's exchanges; `nil` for the usual one.
-  init(_ session: URLSession, host: SessionHost? = nil) {
-    self.host = host ?? SessionHost.shared(for: session)
+  /// - Parameter host: The host that runs the session's exchanges.
+  init(_ session: URLSession, host: SessionHost) {
+    self.host = host
     held = session
   }
 
   deinit {
+    guard let session = held.map({ ObjectIdentifier($0) }) else { return }
+    host = nil
     held = nil
-    SessionHost.sessionMayBeGone()
-    SessionAuthenticators.sessionMayBeGone()
+    Self.sessionMayBeGone(session)
+  }
+
+  /// Removes what belongs to a session if it has been released. Called when a transport has released it.
+  static func sessionMayBeGone(_ session: ObjectIdentifier) {
+    SessionHost.sessionMayBeGone(session)
+    SessionAuthenticators.sessionMayBeGone(session)
   }
 }
 
@@ -197,34 +204,55 @@ struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable 
       entries[key].flatMap { $0.source === source ? $0.value : nil }
     }
     if let known { return known }
+    // Also that of an earlier session with the same address, so that below there is none to be replaced.
+    removeReleased { _ in true }
     let made = make()
-    let (value, released) = entries.withLock { entries -> (Value, (Released, Entry?)) in
-      if let entry = entries[key], entry.source === source { return (entry.value, (([], []), nil)) }
-      let released = Self.dropReleased(from: &entries)
-      return (made, (released, entries.updateValue(Entry(source: source, value: made), forKey: key)))
+    return entries.withLock { entries in
+      if let entry = entries[key], entry.source === source { return entry.value }
+      entries[key] = Entry(source: source, value: made)
+      return made
     }
-    withExtendedLifetime(released) {}
-    return value
   }
 
-  /// Removes the values of released sessions. Called when a reference to one has been released.
-  func removeReleased() {
-    withExtendedLifetime(entries.withLock { Self.dropReleased(from: &$0) }) {}
-  }
+  /// Removes the values of a session if it has been released. Called when a reference to it has been released.
+  func sessionMayBeGone(_ session: ObjectIdentifier) { removeReleased { $0 == session } }
 
   func contains(_ session: ObjectIdentifier) -> Bool {
     entries.withLock { $0.keys.contains { $0.session == session } }
   }
 
-  /// Not to be released under the lock: deinitialising a host calls into Foundation, and that of a session, to which this
-  /// may be the last reference, may be foreign code.
-  private typealias Released = (sources: [AnyObject], values: [Value])
+  /// For tests: whether there are values of a session that has been released.
+  func hasReleased(_ session: ObjectIdentifier) -> Bool {
+    let sources = entries.withLock { entries in
+      entries.filter { $0.key.session == session }.map { $0.value.source }
+    }
+    return sources.contains { $0 == nil }
+  }
 
-  private static func dropReleased(from entries: inout [Key: Entry]) -> Released {
-    let sources = entries.values.compactMap(\.source)
-    let dropped = entries.filter { $0.value.source == nil }
-    for key in dropped.keys { entries[key] = nil }
-    return (sources, dropped.values.map(\.value))
+  /// Looks again at the sessions that lived: the reference with which one was looked at may have been its last.
+  private func removeReleased(_ isMeant: (ObjectIdentifier) -> Bool) {
+    let living = dropReleased(isMeant)
+    if !living.isEmpty { _ = dropReleased(living.contains) }
+  }
+
+  /// Returns the sessions that live.
+  private func dropReleased(_ isMeant: (ObjectIdentifier) -> Bool) -> Set<ObjectIdentifier> {
+    // Not released under the lock: deinitialising a host calls into Foundation, and that of a session, to which this may be
+    // the last reference, may be foreign code.
+    let (sources, dropped) = entries.withLock { entries -> ([AnyObject], [Entry]) in
+      var (sources, dropped): ([AnyObject], [Entry]) = ([], [])
+      for (key, entry) in entries where isMeant(key.session) {
+        if let source = entry.source {
+          sources.append(source)
+        } else {
+          dropped.append(entry)
+          entries[key] = nil
+        }
+      }
+      return (sources, dropped)
+    }
+    withExtendedLifetime(dropped) {}
+    return Set(sources.map { ObjectIdentifier($0) })
   }
 }
 

@@ -66,13 +66,21 @@ struct SessionTask: Sendable {
     return request
   }
 
-  /// Returns the decision of the user's delegate on a proposal. As with `URLSession`, another origin receives the credentials
-  /// that the delegate has set itself, but not those that it has left in the proposal.
+  /// Returns the decision of the user's delegate on a proposal. Another origin receives the credentials that the delegate has
+  /// set itself, but not those that it has left in the proposal, or copied from its task: the session and middleware may have
+  /// added them. What they have added, or replaced, does not become part of the request at the same origin either, from which
+  /// another redirect would take it elsewhere.
   func decision(_ request: URLRequest?, on proposal: URLRequest) -> RedirectDecision {
     guard var request else { return .declined }
     guard !request.isSent(like: proposal) else { return .undecided }
+    let sent = sent ?? taskResponse.request.hop.urlRequest
     if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) {
-      request.removeOriginFields { proposal.value(forHTTPHeaderField: $0) != $1 }
+      request.removeOriginFields {
+        proposal.value(forHTTPHeaderField: $0) != $1 && sent.value(forHTTPHeaderField: $0) != $1
+      }
+    }
+    for (name, value) in request.allHTTPHeaderFields ?? [:] where sent.value(forHTTPHeaderField: name) == value {
+      request.setValue(original.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
     }
     return .request(request)
   }

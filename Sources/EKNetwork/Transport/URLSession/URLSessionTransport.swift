@@ -46,10 +46,11 @@ struct URLSessionTransport: Transport {
     _ session: URLSession, host: SessionHost? = nil, trust: ConnectionSettings.Trust? = nil,
     streamLimit: Int = Self.streamLimit
   ) {
+    let host = host ?? SessionHost.shared(for: session)
     lease = SessionLease(session, host: host)
     limit = streamLimit
     self.trust = trust ?? Self.trust(of: session)
-    let settings = lease.host.settings
+    let settings = host.settings
     sessionSettings =
       session.delegate == nil ? settings : SessionSettings(settings, owner: SessionOwners.name(of: session))
   }
@@ -94,7 +95,8 @@ struct URLSessionTransport: Transport {
         request.hop = request.hop.sending(body)
       }
     #endif
-    let taskResponse = try lease.host.start(request, limit: limit)
+    guard let host = lease.host else { throw URLError(.cancelled) }
+    let taskResponse = try host.start(request, limit: limit)
     let body = URLSessionBody(taskResponse)
     let head = try await taskResponse.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)

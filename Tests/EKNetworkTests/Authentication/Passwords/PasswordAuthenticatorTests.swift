@@ -96,6 +96,15 @@ import Testing
     #expect(next["response"] == hash("\(secret):m:00000001:\(isSession ? 1 : 2):auth:\(hash("GET:/"))"))
   }
 
+  /// Every later request would fail.
+  @Test(arguments: ["", " ", "m\u{1}", "m\r\nX: 1", String(repeating: "m", count: 8192)])
+  mutating func nextNonceThatCannotBeSentIsNotUsed(_ nonce: String) {
+    guard case .digest(let use)? = scheme(after: digest("n")) else { return #expect(Bool(false)) }
+    authenticator.accepted(use, nextNonce: nonce, for: key)
+    let next = parameters(authenticator.scheme(for: key))
+    #expect(next["nonce"] == "n" && next["nc"] == "00000002")
+  }
+
   @Test mutating func nobodyElseIsSentIt() throws {
     let sent = scheme(after: digest("n"))
     accept(sent)

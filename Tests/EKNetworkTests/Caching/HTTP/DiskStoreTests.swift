@@ -41,7 +41,8 @@ import Testing
       let old = response(at: time)
       let record = DiskRecord(DiskName(location).key, old, body: Data("\(number)".utf8))
       store.store(response("x"), .data(Data()), at: location)
-      #expect(store.folder.write(record.encoded() + Data("\(number)".utf8), as: DiskName(location).path(number)) == true)
+      let bytes = record.encoded() + Data("\(number)".utf8)
+      #expect(store.folder.write(bytes, as: DiskName(location).path(number)) == true)
     }
     #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("3".utf8))
     // The next store replaces all of them.

@@ -202,4 +202,43 @@ struct SessionRegistryTests {
     }
     #expect(registry.value(for: session, 1) { Host() } === first)
   }
+
+  @Test("The value of a released session is removed when its last reference has gone, and no other")
+  func release() {
+    let registry = SessionRegistry<Int, Host>()
+    let other = Host()
+    let kept = registry.value(for: other, 1) { Host() }
+    weak var gone: Host?
+    func use() -> ObjectIdentifier {
+      let session = Host()
+      gone = registry.value(for: session, 1) { Host() }
+      return ObjectIdentifier(session)
+    }
+    let session = use()
+    #expect(registry.hasReleased(session))
+    registry.sessionMayBeGone(session)
+    #expect(gone == nil)
+    #expect(!registry.contains(session))
+    #expect(registry.value(for: other, 1) { Host() } === kept)
+  }
+
+  @Test("A session whose last reference is that of the registry's own look is not missed")
+  func lastReference() {
+    final class Holder: Sendable {
+      let held: Host?
+      init(_ held: Host? = nil) { self.held = held }
+    }
+    let registry = SessionRegistry<Int, Holder>()
+    weak var gone: Holder?
+    func use() {
+      let session = Host()
+      gone = registry.value(for: session, 1) { Holder() }
+      // Its value holds the other session until it is removed.
+      _ = registry.value(for: Host(), 1) { Holder(session) }
+    }
+    use()
+    #expect(gone != nil)
+    _ = registry.value(for: Host(), 1) { Holder() }
+    #expect(gone == nil)
+  }
 }

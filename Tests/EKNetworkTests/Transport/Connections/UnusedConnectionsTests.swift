@@ -5,6 +5,27 @@
   @testable import EKNetwork
 
   @Suite(.timeLimit(.minutes(10))) struct UnusedConnectionsTests {
+    /// A pool is kept while anything uses it, and its lifetime begins again with each use.
+    @Test func poolInUseIsKept() {
+      var pools = ConnectionPools(lifetime: 100)
+      let identity = SessionSettings(.ephemeral).connection(to: nil, hasLeftOrigin: false)
+      let pool = pools.acquire(identity)
+      pools.release(pool, now: 0)
+      #expect(pools.cleanup == 100)
+      let same = [pools.acquire(identity), pools.acquire(identity)]
+      #expect(same.allSatisfy { $0 === pool })
+      pools.cleanUp(now: 1_000)
+      #expect(pools.count == 1 && pools.cleanup == .max)
+      pools.release(pool, now: 1_000)
+      #expect(pools.cleanup == .max)
+      pools.release(pool, now: 2_000)
+      #expect(pools.cleanup == 2_100)
+      pools.cleanUp(now: 2_099)
+      #expect(pools.count == 1)
+      pools.cleanUp(now: 2_100)
+      #expect(pools.count == 0)
+    }
+
     /// A loop with a short pool lifetime. Like every loop it lives as long as the process.
     private static let impatient = EventLoops(count: 1, poolLifetime: .milliseconds(50))
 

@@ -11,8 +11,13 @@ final class RedirectDelegate: NSObject, URLSessionTaskDelegate {
   let proposals = Locked<[URLRequest]>([])
   let queues = Locked<[OperationQueue?]>([])
   private let decide: @Sendable (URLRequest) -> URLRequest?
+  private let copiesTask: Bool
 
-  init(_ decide: @escaping @Sendable (URLRequest) -> URLRequest?) { self.decide = decide }
+  /// - Parameter copiesTask: Whether it copies the header fields of its task first.
+  init(copiesTask: Bool = false, _ decide: @escaping @Sendable (URLRequest) -> URLRequest?) {
+    self.copiesTask = copiesTask
+    self.decide = decide
+  }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -20,6 +25,8 @@ final class RedirectDelegate: NSObject, URLSessionTaskDelegate {
   ) {
     proposals.withLock { $0.append(request) }
     queues.withLock { $0.append(OperationQueue.current) }
+    var request = request
+    if copiesTask { request.allHTTPHeaderFields = task.originalRequest?.allHTTPHeaderFields }
     completionHandler(decide(request))
   }
 }
