@@ -101,7 +101,8 @@ import Testing
   /// Its number is not kept: no task has it.
   @Test func endOfAStartIsNotThatOfATask() throws {
     var state = BackgroundState()
-    let start = try #require(state.begin("a"))
+    let begun = state.begin("a")
+    let start = try #require(begun)
     let waiter = SingleResult()
     let mustWait = state.wait(for: [start], waiter)
     let waiters = state.startEnded(start, hasFailed: true)
