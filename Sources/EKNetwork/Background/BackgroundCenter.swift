@@ -91,12 +91,19 @@ final class BackgroundCenter: Sendable {
     }
     guard let start = begun else {
       guard mustWait else { return record.transfer }
-      // The earlier start may fail, and must not take this one with it.
-      try await earlier.value()
-      return try await self.start(record, resumeData: resumeData, make)
+      do { try await earlier.value() } catch is BackgroundState.StartFailed {
+        return try await self.start(record, resumeData: resumeData, make)
+      }
+      return record.transfer
     }
     var hasFailed = true
-    defer { for waiter in state.withLock({ $0.startEnded(start, hasFailed: hasFailed) }) { waiter.finish(nil) } }
+    defer {
+      let (waiters, error) = state.withLock { state in
+        let error = hasFailed ? state.failure(of: start) : nil
+        return (state.startEnded(start, hasFailed: hasFailed), error)
+      }
+      for waiter in waiters { waiter.finish(error) }
+    }
     switch try make() {
     case (let request, nil): try tasks.download(request, resumeData: resumeData, text: record.text)
     case (let request, let body?): try await upload(request, body, record, start, by: tasks)
@@ -128,7 +135,7 @@ final class BackgroundCenter: Sendable {
           try Self.spool(segments, in: folder) { state.withLock { $0.isCancelled(start) } }
         }
       } onCancel: {
-        _ = state.withLock { $0.cancelStarts { number, _ in number == start } }
+        state.withLock { $0.cancelStart(start) }
       }
     } catch {
       throw Task.isCancelled ? CancellationError() : error
@@ -184,7 +191,7 @@ final class BackgroundCenter: Sendable {
     guard let tasks = tasks.withLock({ $0 }) else { return }
     // An upload whose body is being copied has no task yet.
     let starts = SingleResult()
-    if state.withLock({ $0.wait(for: $0.cancelStarts { isMeant($1) }, starts) }) { try? await starts.value() }
+    if state.withLock({ $0.wait(for: $0.cancelStarts(isMeant), starts) }) { try? await starts.value() }
     let cancelled = await tasks.cancel { text in self.record(text).map { isMeant($0.id) } ?? false }
     let end = SingleResult()
     // A caller whose task is cancelled does not wait.

@@ -113,7 +113,7 @@ struct BackgroundState {
   /// The ids of transfers that were started in this run and have not ended.
   private(set) var started: Set<String> = []
   /// The starts that are under way: their transfers have no task yet.
-  private(set) var starts: [Int: (id: String, isCancelled: Bool)] = [:]
+  private(set) var starts: [Int: (id: String, isCancelled: Bool, isIDCancelled: Bool)] = [:]
   private var startCount = 0
   /// The tasks whose end was delivered in this run: the session may still list them for a moment.
   private var ended: Set<Int> = []
@@ -133,7 +133,7 @@ struct BackgroundState {
   mutating func begin(_ id: String) -> Int? {
     guard started.insert(id).inserted else { return nil }
     startCount += 1
-    starts[-startCount] = (id, false)
+    starts[-startCount] = (id, false, false)
     return -startCount
   }
 
@@ -142,11 +142,22 @@ struct BackgroundState {
 
   func isCancelled(_ start: Int) -> Bool { starts[start]?.isCancelled == true }
 
-  /// Cancels starts that are under way, and returns their numbers.
-  mutating func cancelStarts(_ isMeant: (_ start: Int, _ id: String) -> Bool) -> Set<Int> {
-    let meant = starts.filter { isMeant($0.key, $0.value.id) }
-    for start in meant.keys { starts[start]?.isCancelled = true }
+  /// Cancels the start of a caller whose task was cancelled.
+  mutating func cancelStart(_ start: Int) { starts[start]?.isCancelled = true }
+
+  /// Cancels the starts of ids that are under way, and those that wait for them. Returns their numbers.
+  mutating func cancelStarts(_ isMeant: (_ id: String) -> Bool) -> Set<Int> {
+    let meant = starts.filter { isMeant($0.value.id) }
+    for (start, value) in meant { starts[start] = (value.id, true, true) }
     return Set(meant.keys)
+  }
+
+  /// What those who wait for a start receive that has failed for a reason that is not theirs: they start themselves.
+  struct StartFailed: Error {}
+
+  /// Why those who wait for a start that has failed do not have its transfer.
+  func failure(of start: Int) -> any Error {
+    starts[start]?.isIDCancelled == true ? URLError(.cancelled) : StartFailed()
   }
 
   /// Handles the end of a start. Returns those who waited only for it.

@@ -76,10 +76,10 @@ public final class HARRecorder: NetworkMiddleware {
       finish(HARContent(unkept: size), nil, nil)
       return response
     }
-    let content = Locked(HARContent())
+    let content = Locked<HARContent?>(HARContent())
     return response.watchingBody { body in
-      ObservedBody(body, onChunk: { chunk in content.withLock { $0.append(chunk, limit: limit) } }) { _, end, error in
-        finish(content.withLock { exchange(&$0, with: HARContent()) }, error, end?.timings)
+      ObservedBody(body, onChunk: { chunk in content.withLock { $0?.append(chunk, limit: limit) } }) { _, end, error in
+        finish(content.withLock { $0.take() } ?? HARContent(), error, end?.timings)
       }
     }
   }

@@ -88,6 +88,7 @@ final class OfflineStore: Sendable {
     }
     var loaded = Loaded()
     var bodies: Set<String> = []
+    var sequences: Set<UInt64> = []
     let own = made(in: directory)
     for name in names {
       let url = directory.appendingPathComponent(name)
@@ -96,6 +97,11 @@ final class OfflineStore: Sendable {
       } else if let (sequence, retryCount) = parse(name) {
         if sequence <= maximumSequence { loaded.lastSequence = max(loaded.lastSequence, sequence) }
         if let entry = read(url, sequence, retryCount, in: directory, like: own, home: home) {
+          // A rename that was not atomic, or a backup, leaves a request with two counts of its retries.
+          guard sequences.insert(sequence).inserted else {
+            unlink(url.path)
+            continue
+          }
           loaded.entries.append(entry)
           bodies.insert(bodyName(sequence))
         } else {

@@ -275,8 +275,11 @@ struct HopRequest: Sendable {
     let fields = sentFields.map { (name: $0.key, value: $0.value) }
     guard let password else { return fields }
     let (own, neutral) = (password.credential.basicAuthorization, Self.neutral(password))
+    let user = password.credential.user
+    // With a colon in its name, the text would also be that of another user.
+    let identity = user.contains(":") ? "\n\(user.utf8.count) \(own)" : own
     return fields.filter { !$0.name.isFieldName("authorization") || $0.value != own && $0.value != neutral }
-      + [("Authorization", own)]
+      + [("Authorization", identity)]
   }
 
   /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the
@@ -326,13 +329,14 @@ extension ResponseHead {
   /// Whether the server has accepted the password that the request was sent with. A response from a cache (RFC 9111 §5.1) was
   /// meant for an earlier request.
   var provesPassword: Bool {
-    guard let statusCode, !isStored, value("age") == nil else { return false }
+    // A cache on the way, or the confirmation of a stored response, may add an age of 0.
+    guard let statusCode, !isStored, value("age").flatMap({ Int($0) }) ?? 0 == 0 else { return false }
     return (200..<400).contains(statusCode) || Self.provingErrors.contains(statusCode)
   }
 
-  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none.
+  /// The nonce that the server expects next (RFC 7616 §3.5); `nil` if there is none, or if a cache may have kept it.
   var nextNonce: String? {
-    guard let field = value("authentication-info") else { return nil }
+    guard let field = value("authentication-info"), value("age") == nil else { return nil }
     let info = AuthenticationChallenge.all(in: "Digest \(field)").first
     return info?.isAmbiguous == false ? info?.parameters["nextnonce"] : nil
   }

@@ -106,4 +106,26 @@ private struct FilmUpload: NetworkRequest {
     #expect(system.jobs.withLock { $0.count } == (isCancelled ? 0 : 1))
     #expect(copies == (isCancelled ? 0 : 1))
   }
+
+  /// One that waits for an earlier start is that transfer once it has begun, and is cancelled with its id.
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  func waitingUploadSharesTheFateOfTheEarlierOne(isCancelled: Bool) async throws {
+    let first = upload("film")
+    while center.state.withLock({ $0.starts.isEmpty }) { await Task.yield() }
+    let second = upload("film")
+    while center.state.withLock({ $0.endWaiters.isEmpty }) { await Task.yield() }
+    let cancelling = Task { [transfers] in if isCancelled { await transfers.cancel(id: "film") } }
+    while isCancelled, center.state.withLock({ !$0.starts.values.contains { $0.isCancelled } }) { await Task.yield() }
+    gate.open()
+    otherGate.open()
+    await cancelling.value
+    for upload in [first, second] {
+      if isCancelled {
+        await #expect(throws: URLError.self) { try await upload.value }
+      } else {
+        #expect(try await upload.value.id == "film")
+      }
+    }
+    #expect(system.jobs.withLock { $0.count } == (isCancelled ? 0 : 1))
+  }
 }

@@ -125,6 +125,22 @@ import Testing
     }
   }
 
+  /// As after a rename that was not atomic: the number of retries is part of the name.
+  @Test func requestWithTwoCountsIsOne() async throws {
+    try await run { queue in
+      for path in ["/a", "/b"] { try await queue.enqueue(self.request(path)) }
+    }
+    let first = directory.appendingPathComponent("00000000000000000001-0.request")
+    let again = directory.appendingPathComponent("00000000000000000001-1.request")
+    try FileManager.default.copyItem(at: first, to: again)
+    try await run { queue in
+      #expect(await queue.count == 2)
+      #expect(await queue.dequeueAll().map { $0.urlRequest.url?.path } == ["/a", "/b"])
+      #expect(await queue.count == 0)
+    }
+    #expect(!FileManager.default.fileExists(atPath: again.path))
+  }
+
   @Test func requestOptionsArePersisted() async throws {
     let background = try #require(URLRequest.NetworkServiceType(rawValue: 3))
     try await run { queue in

@@ -87,7 +87,7 @@ extension CachingTransport {
   private func revalidate(_ request: TransportRequest, _ query: CacheQuery) async throws {
     // A previous revalidation may have ended after the request's lookup.
     guard let entry = cache.find(query).entry, entry.response.freshness.remaining(at: cache.now()) <= 0 else { return }
-    let plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
+    var plan: CachePlan = entry.response.validators.exist ? .validate(.stale) : .forward(.stale)
     var (request, query) = (request, query)
     while true {
       let response = try await fetch(request, query, entry, plan)
@@ -98,6 +98,8 @@ extension CachingTransport {
         guard var next = CacheQuery(request, salt: cache.salt) else { return }
         next.epoch = query.epoch
         query = next
+        // The conditions are about a response to the same user: with new cookies it may be another one.
+        if !query.selects(entry.response) { plan = .forward(.stale) }
         continue
       }
       while let body = response.body as? StoringBody, body.isStoring, try await body.next() != nil {}
