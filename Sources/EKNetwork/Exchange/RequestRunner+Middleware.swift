@@ -11,7 +11,6 @@ extension RequestRunner {
   }
 
   /// Runs the attempts of a call, with the middleware of calls around them.
-  @inline(never)
   nonisolated(nonsending) func call<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     adapter: @autoclosure () -> ResponseAdapter<Success>,
@@ -20,6 +19,16 @@ extension RequestRunner {
     guard !middleware.isEmpty else {
       return try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, load: load)
     }
+    return try await callBehindMiddleware(
+      of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, adapter: adapter(), load: load)
+  }
+
+  @inline(never)
+  nonisolated(nonsending) private func callBehindMiddleware<Success: Sendable>(
+    of source: any AttemptSource, firstBuilt: BuiltRequest?, policy: RetryPolicy, over exchange: Exchange,
+    adapter: ResponseAdapter<Success>,
+    load: @escaping @Sendable (URLRequest, Exchange) async throws -> Outcome<Success>
+  ) async throws -> Success {
     let first: BuiltRequest
     if let token, firstBuilt == nil {
       first = try await build(source, with: token, until: exchange.deadline)
@@ -27,7 +36,6 @@ extension RequestRunner {
       first = try firstBuilt ?? build(source)
     }
     let isolation = #isolation
-    let adapter = adapter()
     let bodyWasRead = Locked(false)
     let lent = LentCall(runner: self, source: source, policy: policy, exchange: exchange, bodyWasRead: bodyWasRead)
     let watchedLoad: @Sendable (URLRequest, Exchange) async throws -> Outcome<Success> = { request, exchange in

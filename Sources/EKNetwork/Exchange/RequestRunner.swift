@@ -89,15 +89,9 @@ struct RequestRunner {
     _ source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange
   ) async throws -> Fetched {
     do {
-      // Without the closures for middleware, which are allocated on the heap.
-      let fetched =
-        if middleware.isEmpty {
-          try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange) {
-            try await Self.collect($0, over: $1)
-          }
-        } else {
-          try await fetchBehindMiddleware(source, firstBuilt: firstBuilt, policy: policy, over: exchange)
-        }
+      let fetched = try await call(
+        of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, adapter: .collected(over: exchange)
+      ) { try await Self.collect($0, over: $1) }
       exchange.progress?.succeeded()
       exchange.log?.finished(fetched.response)
       return fetched
@@ -105,15 +99,6 @@ struct RequestRunner {
       exchange.log?.failed(error)
       throw error
     }
-  }
-
-  @inline(never)
-  nonisolated(nonsending) private func fetchBehindMiddleware(
-    _ source: any AttemptSource, firstBuilt: BuiltRequest?, policy: RetryPolicy, over exchange: Exchange
-  ) async throws -> Fetched {
-    try await call(
-      of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, adapter: .collected(over: exchange)
-    ) { try await Self.collect($0, over: $1) }
   }
 
   @inline(never)
@@ -144,10 +129,11 @@ struct RequestRunner {
     wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
-    var exchange = exchange(for: request, baseURL: baseURL, progress: nil, log: log(request.methodName))
-    if let wasCarriedOut { exchange.wasCarriedOut = wasCarriedOut }
     return try await stream(
-      source(request, baseURL, accessToken), over: exchange, throwsReadError: throwsReadError)
+      source(request, baseURL, accessToken),
+      over: exchange(
+        for: request, baseURL: baseURL, progress: nil, log: log(request.methodName), wasCarriedOut: wasCarriedOut),
+      throwsReadError: throwsReadError)
   }
 
   /// Streams a request of any kind, like the function above.
@@ -159,18 +145,22 @@ struct RequestRunner {
     _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool = true
   ) async throws -> TransportResponse {
     do {
-      var response = try await open(source, over: exchange, throwsReadError: throwsReadError)
-      if let log = exchange.log {
-        response.body = ObservedBody(response.body) { [head = response.head] count, end, error in
-          if let error { return log.failed(error) }
-          log.finished(status: head.statusCode ?? 0, bytes: count, timings: end?.timings, head: head)
-        }
-      }
-      return response
+      return logged(try await open(source, over: exchange, throwsReadError: throwsReadError), to: exchange.log)
     } catch {
       exchange.log?.failed(error)
       throw error
     }
+  }
+
+  @inline(never)
+  private func logged(_ response: TransportResponse, to log: RequestLog?) -> TransportResponse {
+    guard let log else { return response }
+    var response = response
+    response.body = ObservedBody(response.body) { [head = response.head] count, end, error in
+      if let error { return log.failed(error) }
+      log.finished(status: head.statusCode ?? 0, bytes: count, timings: end?.timings, head: head)
+    }
+    return response
   }
 
   /// Sends a request of which only the status matters: the head of a success is its end (RFC 9110 §15.3), whatever
@@ -199,22 +189,29 @@ struct RequestRunner {
       if exchange.accepted.contains(status) {
         return Self.accepted(response, response.head, readError: (response.body as? FailedBody)?.error)
       }
-      guard let patience else {
-        let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
-        guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
-        return .refusal(collected)
-      }
-      // A server that withholds the rest of the body must not withhold its status, too.
-      let collected = try? await TimeLimit.run(
-        patience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
-      ) {
-        let refusal: Outcome<TransportResponse> = try await Self.refusal(response)
-        guard case .refusal(let collected, _) = refusal else { throw StreamingError.invalidResponse }
-        return collected
-      }
-      try Task.checkCancellation()
-      return .refusal(collected ?? CollectedResponse(head: response.head, data: Data()))
+      return try await Self.refusal(response, throwsReadError: throwsReadError, patience: patience, clock: clock)
     }
+  }
+
+  @inline(never)
+  private static func refusal(
+    _ response: TransportResponse, throwsReadError: Bool, patience: Duration?, clock: any Clock<Duration>
+  ) async throws -> Outcome<TransportResponse> {
+    guard let patience else {
+      let refusal: Outcome<TransportResponse> = try await refusal(response)
+      guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
+      return .refusal(collected)
+    }
+    // A server that withholds the rest of the body must not withhold its status, too.
+    let collected = try? await TimeLimit.run(
+      patience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
+    ) {
+      let refusal: Outcome<TransportResponse> = try await refusal(response)
+      guard case .refusal(let collected, _) = refusal else { throw StreamingError.invalidResponse }
+      return collected
+    }
+    try Task.checkCancellation()
+    return .refusal(collected ?? CollectedResponse(head: response.head, data: Data()))
   }
 
   func log(_ method: String) -> RequestLog? {
@@ -233,11 +230,11 @@ struct RequestRunner {
   @inline(never)
   func exchange<T: NetworkRequest>(
     for request: T, accepting accepted: StatusCodes? = nil, baseURL: (() -> URL)? = nil, progress: ProgressReporter?,
-    log: RequestLog?
+    log: RequestLog?, wasCarriedOut: Locked<Bool>? = nil
   ) -> Exchange {
     let isIdempotent = request.isIdempotent
     // What may be repeated anyway needs no tracking, unless middleware changes the method.
-    let wasCarriedOut = isIdempotent && middleware.isEmpty ? nil : Locked(false)
+    let wasCarriedOut = wasCarriedOut ?? (isIdempotent && middleware.isEmpty ? nil : Locked(false))
     let leavesOrigin = baseURL.map { RequestBuilder.leavesOrigin(request.targetURL, baseURL: $0()) } ?? false
     return defaults.reading {
       Exchange(

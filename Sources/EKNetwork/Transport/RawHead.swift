@@ -29,6 +29,8 @@ final class RawHead: Sendable {
   /// The URL of the request.
   let url: URL
   private let lines: [Line]
+  /// A bit for each length of a name, up to 63: most fields that are asked for are not there.
+  private let nameLengths: UInt64
 
   /// Returns `nil` if the first line is not a status line (RFC 9112 §4). The reason phrase may be missing.
   init?(bytes: [UInt8], url: URL) {
@@ -39,6 +41,7 @@ final class RawHead: Sendable {
     self.url = url
     statusCode = Int(code)
     lines = bytes.withUnsafeBytes(Self.lines)
+    nameLengths = lines.reduce(0) { $0 | 1 << UInt64(min($1.nameCount, 63)) }
   }
 
   /// The protocol version of the status line, such as `HTTP/1.1`; `nil` if it is missing, in a head that was not received.
@@ -85,7 +88,8 @@ final class RawHead: Sendable {
   private func values<Value: RangeReplaceableCollection>(
     _ name: StaticString, blank: Value, _ value: (Line, UnsafeRawBufferPointer) -> Value
   ) -> [Value] {
-    bytes.withUnsafeBytes { bytes in
+    guard mayHave(name) else { return [] }
+    return bytes.withUnsafeBytes { bytes in
       var values: [Value] = []
       var isFolding = false
       for line in lines {
@@ -121,6 +125,7 @@ final class RawHead: Sendable {
 
   /// Returns the line of a field that occurs once and is not folded.
   private func only(_ name: StaticString, of bytes: UnsafeRawBufferPointer) -> Line? {
+    guard mayHave(name) else { return nil }
     var found: Line?
     for (index, line) in lines.enumerated() where Self.line(line, of: bytes, isNamed: name) {
       let isFolded = index + 1 < lines.count && lines[index + 1].nameCount == 0
@@ -132,7 +137,11 @@ final class RawHead: Sendable {
 
   /// Returns whether there is a field of this name.
   func has(_ name: StaticString) -> Bool {
-    bytes.withUnsafeBytes { bytes in lines.contains { Self.line($0, of: bytes, isNamed: name) } }
+    mayHave(name) && bytes.withUnsafeBytes { bytes in lines.contains { Self.line($0, of: bytes, isNamed: name) } }
+  }
+
+  private func mayHave(_ name: StaticString) -> Bool {
+    nameLengths & 1 << UInt64(min(name.utf8CodeUnitCount, 63)) != 0
   }
 
   /// The fields as Foundation represents them: one value per name, repeated ones joined with `", "` (RFC 9110 §5.3).

@@ -77,7 +77,7 @@ struct ResponseHead: Sendable {
   private func lines(_ name: StaticString) -> [String] {
     switch source {
     case .foundation: value(name).map { [SingletonField.value(ofJoined: $0)] } ?? []
-    case .raw(let head): head.has(name) ? head.values(name) : []
+    case .raw(let head): head.values(name)
     }
   }
 
@@ -86,7 +86,7 @@ struct ResponseHead: Sendable {
   var setCookieLines: [[UInt8]] {
     switch source {
     case .foundation: value("set-cookie").map { [Array($0.utf8)] } ?? []
-    case .raw(let head): head.has("set-cookie") ? head.bytes("set-cookie") : []
+    case .raw(let head): head.bytes("set-cookie")
     }
   }
 

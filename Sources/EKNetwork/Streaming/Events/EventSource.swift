@@ -57,6 +57,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private var state: EventSourceState
     private var open: OpenStream?
     private var isOver = false
+    private var ownTimeout: Duration?
     /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<NetworkResponse?>(nil)
     private let sequence = Locked<SequenceBody?>(nil)
@@ -82,13 +83,13 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       do {
         while true {
           try Task.checkCancellation()
-          guard let open else {
+          guard let reader = open?.reader else {
             guard try await connect(isolation: actor) else { break }
             continue
           }
           let error: (any Error)?
           do {
-            if let event = try await open.reader.next() {
+            if let event = try await reader.next() {
               state.received()
               return event
             }
@@ -96,14 +97,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
           } catch let failure {
             error = failure
           }
-          self.open = nil
-          if open.body.isInterrupted {
-            try Task.checkCancellation()
-            guard bodyIsReplayable else { throw URLError(.networkConnectionLost) }
-            state.interrupted(parser: open.reader.parser)
-            continue
-          }
-          guard try await recover(from: error, parser: open.reader.parser, isolation: actor) else { break }
+          guard try await follow(ended(because: error), isolation: actor) else { break }
         }
         isOver = true
         return nil
@@ -116,24 +110,32 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
     /// Connects; returns `false` if the subscription is over.
     private mutating func connect(isolation actor: isolated (any Actor)?) async throws -> Bool {
+      let response: StreamingResponse
+      do {
+        response = try await source.stream(request())
+      } catch {
+        return try await follow(lost(because: error, parser: nil), isolation: actor)
+      }
+      return try opened(response)
+    }
+
+    // Not inlined, here and below, into the frames that are kept while the next event is waited for: see ``RequestRunner``.
+    @inline(never)
+    private mutating func request() -> EventStreamRequest<Request> {
       refusal.withLock { $0 = nil }
       wasCarriedOut.withLock { $0 = false }
       state.isIdempotent = source.request.isIdempotent
-      let ownTimeout = source.options.idleTimeout ?? source.defaults().reading { source.request.timeout }
+      ownTimeout = source.options.idleTimeout ?? source.defaults().reading { source.request.timeout }
       // Once the stream is open, its silence is measured here; until then, and if that fails, the transport does.
-      let request = EventStreamRequest(
+      return EventStreamRequest(
         base: source.request, lastEventID: state.lastEventID, silence: ownTimeout ?? HeartbeatState.quiet,
         maximumResponseSize: source.request.maximumResponseSize, refusal: refusal, sequence: sequence,
         wasCarriedOut: wasCarriedOut)
-      let response: StreamingResponse
-      do {
-        response = try await source.stream(request)
-      } catch let error as TokenError {
-        try Task.checkCancellation()
-        throw error.cause
-      } catch {
-        return try await recover(from: error, parser: nil, isolation: actor)
-      }
+    }
+
+    /// Begins to read a response; returns `false` if it ends the subscription.
+    @inline(never)
+    private mutating func opened(_ response: StreamingResponse) throws -> Bool {
       guard response.statusCode != 204 else { return false }
       guard response.statusCode == 200 else { throw EventStreamError.unexpectedStatus(response.statusCode) }
       if let error = EventStreamError(contentType: response.headers.field("Content-Type")) { throw error }
@@ -165,19 +167,39 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
         ?? error
     }
 
-    /// Waits for the next attempt; returns `false` if there is none.
-    private mutating func recover(
-      from error: (any Error)?, parser: EventStreamParser?, isolation actor: isolated (any Actor)?
-    ) async throws -> Bool {
+    /// Returns what to do when the open stream has ended.
+    @inline(never)
+    private mutating func ended(because error: (any Error)?) throws -> EventSourceState.Action {
+      guard let ended = open else { return .finish }
+      open = nil
+      guard ended.body.isInterrupted else { return try lost(because: error, parser: ended.reader.parser) }
       try Task.checkCancellation()
-      let action = state.lost(
+      guard bodyIsReplayable else { throw URLError(.networkConnectionLost) }
+      state.interrupted(parser: ended.reader.parser)
+      return .reconnect(after: nil)
+    }
+
+    /// Returns what to do when a connection has ended, or could not be opened.
+    @inline(never)
+    private mutating func lost(
+      because error: (any Error)?, parser: EventStreamParser?
+    ) throws -> EventSourceState.Action {
+      try Task.checkCancellation()
+      if let error = error as? TokenError { throw error.cause }
+      return state.lost(
         because: error, parser: parser, retryAfter: error.flatMap { RetryAfter.delay(in: $0, now: Date()) },
         wasCarriedOut: wasCarriedOut.withLock { $0 }, bodyIsReplayable: bodyIsReplayable, random: .random(in: 0...1))
+    }
+
+    /// Waits for the next attempt; returns `false` if there is none.
+    private func follow(
+      _ action: EventSourceState.Action, isolation actor: isolated (any Actor)?
+    ) async throws -> Bool {
       switch action {
       case .fail(let error): throw decoded(error)
       case .finish: return false
       case .reconnect(let delay):
-        try await source.signal.sleep(for: delay, clock: source.clock)
+        if let delay { try await source.signal.sleep(for: delay, clock: source.clock) }
         return true
       }
     }
