@@ -14,6 +14,8 @@ struct HopRequest: Sendable {
   let hasLeftOrigin: Bool
   /// Whether middleware has changed the cookies.
   private var hasOtherCookies = false
+  /// Whether middleware has changed the `Authorization`: responses are not about the password then.
+  private(set) var hasOtherCredentials = false
   private let start: URL?
   private var password: Password?
 
@@ -127,8 +129,7 @@ struct HopRequest: Sendable {
 
   /// Adds the credentials in the URL as an `Authorization` field.
   private static func withUserOfURL(_ request: URLRequest) -> URLRequest {
-    guard let credential = request.url?.credential, request.value(forHTTPHeaderField: "Authorization") == nil
-    else { return request }
+    guard let credential = request.url?.credential, request.authorization == nil else { return request }
     var request = request
     request.setValue(credential.basicAuthorization, forHTTPHeaderField: "Authorization")
     return request
@@ -141,9 +142,7 @@ struct HopRequest: Sendable {
     for request: URLRequest, of session: SessionSettings, hasLeftOrigin: Bool, ofURL: PasswordCredential?,
     _ credential: PasswordCredential?
   ) -> Password? {
-    guard let credential = ofURL ?? credential, request.value(forHTTPHeaderField: "Authorization") == nil else {
-      return nil
-    }
+    guard let credential = ofURL ?? credential, request.authorization == nil else { return nil }
     let key = key(of: request, by: session, hasLeftOrigin: hasLeftOrigin, credential)
     let unasked: PasswordAuthenticator.Scheme? = ofURL == nil ? nil : .basic
     let scheme: PasswordAuthenticator.Scheme? =
@@ -154,7 +153,7 @@ struct HopRequest: Sendable {
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
   /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard let password, let session, head.statusCode == 401 || head.provesPassword,
+    guard let password, let session, !head.isToOtherCredentials, head.statusCode == 401 || head.provesPassword,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
     else { return nil }
     guard head.statusCode == 401 else {
@@ -181,10 +180,7 @@ struct HopRequest: Sendable {
   /// Returns the same for a hop that has passed middleware, whose changes stay; `nil` if the challenges are about credentials
   /// that middleware has set.
   func respondingBelowMiddleware(to head: ResponseHead) throws -> HopRequest? {
-    guard let session, let password,
-      urlRequest.value(forHTTPHeaderField: "Authorization") == password.authorization,
-      let hop = try responding(to: head)
-    else { return nil }
+    guard let session, !hasOtherCredentials, let hop = try responding(to: head) else { return nil }
     var request = urlRequest
     request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
     if !hasOtherCookies { request.setValue(hop.urlRequest.cookies, forHTTPHeaderField: "Cookie") }
@@ -226,9 +222,8 @@ struct HopRequest: Sendable {
   func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
     var (hop, request) = (self, request)
     if request.cookies != urlRequest.cookies { hop.hasOtherCookies = true }
-    if let password, let authorization = password.authorization,
-      request.value(forHTTPHeaderField: "Authorization") == authorization
-    {
+    if request.authorization != urlRequest.authorization { hop.hasOtherCredentials = true }
+    if let password, let authorization = password.authorization, request.authorization == authorization {
       let moved = password.moved(to: request)
       hop.password = moved
       request.setValue(moved.authorization, forHTTPHeaderField: "Authorization")
@@ -319,6 +314,7 @@ struct HopRequest: Sendable {
 
 extension URLRequest {
   fileprivate var cookies: String? { value(forHTTPHeaderField: "Cookie") }
+  fileprivate var authorization: String? { value(forHTTPHeaderField: "Authorization") }
 }
 
 extension ResponseHead {

@@ -146,6 +146,26 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest"])
   }
 
+  /// The challenge is about the token, whose server is not sent the password instead.
+  @Test(arguments: Wire.allCases, [true, false])
+  func credentialsOfAttemptMiddlewareComeFirst(_ wire: Wire, _ changesResponse: Bool) async throws {
+    server.route("/item") { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        if request.value(forHTTPHeaderField: "Authorization") == nil {
+          request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+        }
+        var response = try await next(request)
+        if changesResponse { response.headers["X-Seen"] = "1" }
+        return response
+      }
+    ]
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
+    #expect(schemes == ["Bearer"])
+  }
+
   /// A server that fails, or limits requests, may not have looked at it, and a cache does not.
   private static let proofs: [(Int, age: String, Bool)] = [
     (403, "", true), (404, "", true), (412, "", true), (400, "", false), (429, "", false), (503, "", false),
