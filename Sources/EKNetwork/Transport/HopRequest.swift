@@ -49,8 +49,8 @@ struct HopRequest: Sendable {
     }
 
     /// Returns the same for a request that is sent instead: Digest is about its method and its target (RFC 7616 §3.4.3).
-    func moved(to request: URLRequest) -> Password {
-      Password(credential, scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
+    func moved(to request: URLRequest, _ other: PasswordAuthenticator.Scheme? = nil) -> Password {
+      Password(credential, other ?? scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
     }
   }
 
@@ -233,6 +233,20 @@ struct HopRequest: Sendable {
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
     hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
     hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
+    return hop
+  }
+
+  /// Returns this hop to be sent once more: no number is used twice with a nonce (RFC 7616 §3.4).
+  func sentAgain() -> HopRequest {
+    guard let password, let session, case .digest(let use)? = password.scheme,
+      urlRequest.authorization == password.authorization,
+      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
+      let scheme = session.authenticator.withLock({ $0.scheme(after: use, for: key) })
+    else { return self }
+    var hop = self
+    let next = password.moved(to: urlRequest, scheme)
+    hop.password = next
+    hop.urlRequest.setValue(next.authorization, forHTTPHeaderField: "Authorization")
     return hop
   }
 

@@ -146,6 +146,24 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest"])
   }
 
+  /// RFC 7616 §3.4: the server may take the same number for a replay.
+  @Test(arguments: Wire.allCases) func requestThatMiddlewareSendsTwiceHasTwoNumbers(_ wire: Wire) async throws {
+    server.route("/item") { Self.isProven($0) ? .status(200) : Self.challenge }
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        _ = try await next(request)
+        return try await next(request)
+      }
+    ]
+    for _ in 0..<2 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    let counts = server.requests.map { request in
+      AuthenticationChallenge.all(in: request.headers["Authorization"] ?? "").first?.parameters["nc"]
+    }
+    #expect(counts == [nil, nil, "00000001", "00000002", "00000003", "00000004"])
+    #expect(server.requests.dropFirst(2).allSatisfy { Self.isProven($0) })
+  }
+
   /// The challenge is about the token, whose server is not sent the password instead.
   @Test(arguments: Wire.allCases, [true, false])
   func credentialsOfAttemptMiddlewareComeFirst(_ wire: Wire, _ changesResponse: Bool) async throws {

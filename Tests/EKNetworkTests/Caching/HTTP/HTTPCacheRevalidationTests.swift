@@ -203,6 +203,27 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, stored, nil])
   }
 
+  /// RFC 7616 §3.4: no number is used twice with a nonce.
+  @Test func passwordIsProvenOnceMoreForTheOtherVersion() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      guard request.headers["Authorization"] != nil else {
+        return .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""])
+      }
+      return request.headers["If-None-Match"] == nil
+        ? .text("1", headers: ["Cache-Control": "max-age=5", "ETag": "\"v\""])
+        : .status(304, headers: ["ETag": "\"w\""])
+    }
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    _ = try await bench.send(probe)
+    bench.date.advance(by: 6)
+    #expect(try await bench.send(probe).text == "1")
+    let counts = bench.server.requests.map { request in
+      AuthenticationChallenge.all(in: request.headers["Authorization"] ?? "").first?.parameters["nc"]
+    }
+    #expect(counts == [nil, "00000001", "00000002", "00000003"])
+  }
+
   /// RFC 9111 §4.3.4.
   @Test(arguments: [
     ["Last-Modified": "Mon, 01 Jan 2024 00:00:01 GMT"], ["ETag": "\"v\""],

@@ -35,6 +35,8 @@ extension CachingTransport {
         // The 304 is for a version other than the stored one (RFC 9111 §4.3.4).
         response.body.cancel()
         cache.remove(entry.response, url: query.key)
+        var request = request
+        request.hop = request.hop.sentAgain()
         return try await fetch(request, query, nil, .forward(.stale))
       }
       return try await confirmed(entry, by: response, request, query, status, requestTime)
