@@ -137,6 +137,33 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["Cookie"] } == Array(repeating: "own=1", count: 4))
   }
 
+  /// Also after a second challenge, although the session had the same cookie at the first.
+  @Test(.timeLimit(.minutes(5))) func cookieOfMiddlewareStaysAfterChallengesInBackground() async throws {
+    let bench = try CacheBench()
+    let count = Locked(0)
+    bench.server.route("/a") { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      let digest = "Digest realm=\"r\", qop=\"auth\", nonce=\"\(number)\""
+      switch number {
+      case 1: return .status(401, headers: ["WWW-Authenticate": digest])
+      case 3, 4:
+        let cookie = number == 3 ? "own=1" : "own=2"
+        return .status(401, headers: ["WWW-Authenticate": "\(digest), stale=true", "Set-Cookie": cookie])
+      default: return .text("\(number)", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+      }
+    }
+    bench.manager.attemptMiddleware = [Intercept.adding("own=1", to: "Cookie")]
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    _ = try await bench.send(probe)
+    bench.date.advance(by: 10)
+    #expect(try await bench.send(probe).isHit)
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(bench.server.requests.map { $0.headers["Cookie"] } == Array(repeating: "own=1", count: 5))
+  }
+
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.
   @Test func confirmationDoesNotBringBackAnEarlierResponse() async throws {
     let bench = try CacheBench()
