@@ -230,6 +230,22 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, stored, nil])
   }
 
+  /// It is about the password of one request (RFC 7616 §3.5).
+  @Test func authenticationInfoOfAConfirmationIsForItsRequestOnly() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["If-None-Match"] == nil
+        ? .text("1", headers: ["Cache-Control": "max-age=5", "ETag": "\"v\""])
+        : .status(304, headers: ["ETag": "\"v\"", "Authentication-Info": "rspauth=\"1\""])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 6)
+    #expect(try await bench.send().fields["Authentication-Info"] == "rspauth=\"1\"")
+    let hit = try await bench.send()
+    #expect(hit.isHit && hit.fields["Authentication-Info"] == nil)
+    #expect(bench.server.requestCount == 2)
+  }
+
   /// RFC 7616 §3.4: no number is used twice with a nonce.
   @Test func passwordIsProvenOnceMoreForTheOtherVersion() async throws {
     let bench = try CacheBench()

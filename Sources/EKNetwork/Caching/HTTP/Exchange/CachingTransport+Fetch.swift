@@ -156,8 +156,7 @@ extension CachingTransport {
     status.forwardStatus = 304
     guard
       let confirmed = freshened.response(
-        to: query, status: status, at: now, isValidated: true, cookies: response.head.fields.values("set-cookie"),
-        onReceive: request.onReceive,
+        to: query, status: status, at: now, confirmation: response.head.fields, onReceive: request.onReceive,
         remainder: remainder(of: freshened, for: request, query))
     else { throw URLError(.badServerResponse) }
     return confirmed
