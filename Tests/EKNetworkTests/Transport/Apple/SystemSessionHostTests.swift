@@ -170,6 +170,28 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
+  /// At its own origin it would be the request's own from there on.
+  @Test("A redirect delegate takes no cookie along that the system has added", arguments: ["http://b/", "http://a/b"])
+  func cookieOfSystem(_ target: String) throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    let cookie = HTTPCookie(properties: [.name: "sid", .value: "secret", .domain: "a", .path: "/"])
+    configuration.httpCookieStorage?.setCookie(try #require(cookie))
+    let settings = SessionSettings(configuration, systemSendsCookies: true)
+    let hop = try HopRequest(URLRequest(url: try #require(URL(string: "http://a/"))), session: settings)
+    let taskResponse = TaskResponseStream(
+      TransportRequest(hop), idleTimeout: nil, limit: 1, overflow: .suspend,
+      queue: DispatchQueue(label: "SystemSessionHostTests"))
+    let task = SessionTask(taskResponse: taskResponse, original: hop.own, cookies: nil, addedFields: hop.addedFields)
+    let proposal = URLRequest(url: try #require(URL(string: target)))
+    let cookies: [(String, expected: String?)] = [("sid=secret", nil), ("own=1", "own=1")]
+    for (cookie, expected) in cookies {
+      var copied = proposal
+      copied.setValue(cookie, forHTTPHeaderField: "Cookie")
+      guard case .request(let request) = task.decision(copied, on: proposal) else { return #expect(Bool(false)) }
+      #expect(request.value(forHTTPHeaderField: "Cookie") == expected)
+    }
+  }
+
   @Test("A host invalidates its own session, but not the user's", arguments: [true, false])
   func endOfSession(isOwn: Bool) throws {
     let session = SessionDouble(port: 1)
