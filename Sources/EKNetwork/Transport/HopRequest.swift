@@ -154,7 +154,9 @@ struct HopRequest: Sendable {
   /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
   func responding(to head: ResponseHead) throws -> HopRequest? {
     guard let password, let session, !head.isToOtherCredentials, head.statusCode == 401 || head.provesPassword,
-      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
+      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
+      // A custom session may have followed a redirect to another one, and would take the password there.
+      head.url.flatMap({ Origin($0) }) == key.origin
     else { return nil }
     guard head.statusCode == 401 else {
       let next = head.nextNonce

@@ -304,6 +304,29 @@ import Testing
     #expect(!SessionAuthenticators.knowReleased(session))
   }
 
+  /// It may follow redirects itself, and take the fields of the request along.
+  @Test(arguments: [true, false]) func customSessionIsNotGivenItForAnotherOrigin(isElsewhere: Bool) async throws {
+    final class Session: URLSessionProtocol, Sendable {
+      let url: URL
+      let sent = Locked<[String?]>([])
+
+      init(respondingFrom url: URL) { self.url = url }
+
+      func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+        sent.withLock { $0.append(request.value(forHTTPHeaderField: "Authorization")) }
+        let fields = ["WWW-Authenticate": "Basic realm=\"r\""]
+        let response = HTTPURLResponse(url: url, statusCode: 401, httpVersion: nil, headerFields: fields)
+        return (Data(), try #require(response))
+      }
+    }
+    let other = try #require(URL(string: "http://other.example/item"))
+    let session = Session(respondingFrom: isElsewhere ? other : server.url("/moved"))
+    let manager = NetworkManager(baseURL: server.baseURL, session: session)
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
+    let expected: [String?] = isElsewhere ? [nil] : [nil, "Basic dTpw"]
+    #expect(session.sent.withLock { $0 } == expected)
+  }
+
   @Test func customSessionHasOneKnowledge() throws {
     final class Session: URLSessionProtocol, URLSessionStreamingProtocol {
       func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.cancelled) }
