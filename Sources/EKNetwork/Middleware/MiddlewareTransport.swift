@@ -28,10 +28,13 @@ struct MiddlewareTransport: WrappingTransport {
       if isSecond, !changed.bodyIsReplayable { throw RequestBodyError.alreadySent }
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
+      if isSecond { request.hop = request.hop.sentAgain() }
       if changed.httpMethod != hop.urlRequest.httpMethod { request.isIdempotent = nil }
       if changed.addsIdempotencyKey(to: hop.urlRequest) { request.isIdempotent = true }
       if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
-      return try NetworkMiddlewareResponse(try await wire.start(request))
+      var response = try await wire.start(request)
+      response.head.isToOtherCredentials = request.hop.hasOtherCredentials
+      return try NetworkMiddlewareResponse(response)
     }
     return try response.transportResponse(url: hop.urlRequest.url)
   }

@@ -253,6 +253,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
         version: head.map { $0.version } ?? "HTTP/1.1", status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
     head.isStored = isStored
+    head.isToOtherCredentials = self.head?.isToOtherCredentials == true
     return TransportResponse(head: head, body: content.take(), redirect: redirect)
   }
 }

@@ -14,6 +14,8 @@ struct HopRequest: Sendable {
   let hasLeftOrigin: Bool
   /// Whether middleware has changed the cookies.
   private var hasOtherCookies = false
+  /// Whether middleware has changed the `Authorization`: responses are not about the password then.
+  private(set) var hasOtherCredentials = false
   private let start: URL?
   private var password: Password?
 
@@ -47,8 +49,8 @@ struct HopRequest: Sendable {
     }
 
     /// Returns the same for a request that is sent instead: Digest is about its method and its target (RFC 7616 §3.4.3).
-    func moved(to request: URLRequest) -> Password {
-      Password(credential, scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
+    func moved(to request: URLRequest, _ other: PasswordAuthenticator.Scheme? = nil) -> Password {
+      Password(credential, other ?? scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
     }
   }
 
@@ -127,8 +129,7 @@ struct HopRequest: Sendable {
 
   /// Adds the credentials in the URL as an `Authorization` field.
   private static func withUserOfURL(_ request: URLRequest) -> URLRequest {
-    guard let credential = request.url?.credential, request.value(forHTTPHeaderField: "Authorization") == nil
-    else { return request }
+    guard let credential = request.url?.credential, request.authorization == nil else { return request }
     var request = request
     request.setValue(credential.basicAuthorization, forHTTPHeaderField: "Authorization")
     return request
@@ -141,9 +142,7 @@ struct HopRequest: Sendable {
     for request: URLRequest, of session: SessionSettings, hasLeftOrigin: Bool, ofURL: PasswordCredential?,
     _ credential: PasswordCredential?
   ) -> Password? {
-    guard let credential = ofURL ?? credential, request.value(forHTTPHeaderField: "Authorization") == nil else {
-      return nil
-    }
+    guard let credential = ofURL ?? credential, request.authorization == nil else { return nil }
     let key = key(of: request, by: session, hasLeftOrigin: hasLeftOrigin, credential)
     let unasked: PasswordAuthenticator.Scheme? = ofURL == nil ? nil : .basic
     let scheme: PasswordAuthenticator.Scheme? =
@@ -154,8 +153,10 @@ struct HopRequest: Sendable {
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
   /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
   func responding(to head: ResponseHead) throws -> HopRequest? {
-    guard let password, let session, head.statusCode == 401 || head.provesPassword,
-      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential)
+    guard let password, let session, !head.isToOtherCredentials, head.statusCode == 401 || head.provesPassword,
+      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
+      // A custom session may have followed a redirect to another one, and would take the password there.
+      head.url.flatMap({ Origin($0) }) == key.origin
     else { return nil }
     guard head.statusCode == 401 else {
       let next = head.nextNonce
@@ -181,10 +182,7 @@ struct HopRequest: Sendable {
   /// Returns the same for a hop that has passed middleware, whose changes stay; `nil` if the challenges are about credentials
   /// that middleware has set.
   func respondingBelowMiddleware(to head: ResponseHead) throws -> HopRequest? {
-    guard let session, let password,
-      urlRequest.value(forHTTPHeaderField: "Authorization") == password.authorization,
-      let hop = try responding(to: head)
-    else { return nil }
+    guard let session, !hasOtherCredentials, let hop = try responding(to: head) else { return nil }
     var request = urlRequest
     request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
     if !hasOtherCookies { request.setValue(hop.urlRequest.cookies, forHTTPHeaderField: "Cookie") }
@@ -226,9 +224,8 @@ struct HopRequest: Sendable {
   func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
     var (hop, request) = (self, request)
     if request.cookies != urlRequest.cookies { hop.hasOtherCookies = true }
-    if let password, let authorization = password.authorization,
-      request.value(forHTTPHeaderField: "Authorization") == authorization
-    {
+    if request.authorization != urlRequest.authorization { hop.hasOtherCredentials = true }
+    if let password, let authorization = password.authorization, request.authorization == authorization {
       let moved = password.moved(to: request)
       hop.password = moved
       request.setValue(moved.authorization, forHTTPHeaderField: "Authorization")
@@ -238,6 +235,20 @@ struct HopRequest: Sendable {
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
     hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
     hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
+    return hop
+  }
+
+  /// Returns this hop to be sent once more: no number is used twice with a nonce (RFC 7616 §3.4).
+  func sentAgain() -> HopRequest {
+    guard let password, let session, case .digest(let use)? = password.scheme,
+      urlRequest.authorization == password.authorization,
+      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
+      let scheme = session.authenticator.withLock({ $0.scheme(after: use, for: key) })
+    else { return self }
+    var hop = self
+    let next = password.moved(to: urlRequest, scheme)
+    hop.password = next
+    hop.urlRequest.setValue(next.authorization, forHTTPHeaderField: "Authorization")
     return hop
   }
 
@@ -319,6 +330,7 @@ struct HopRequest: Sendable {
 
 extension URLRequest {
   fileprivate var cookies: String? { value(forHTTPHeaderField: "Cookie") }
+  fileprivate var authorization: String? { value(forHTTPHeaderField: "Authorization") }
 }
 
 extension ResponseHead {

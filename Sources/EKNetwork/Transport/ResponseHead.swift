@@ -12,6 +12,8 @@ struct ResponseHead: Sendable {
   var isFromOtherOrigin = false
   /// Whether it is that of a response which a cache policy has stored: the server was not contacted.
   var isStored = false
+  /// Whether the request was sent with an `Authorization` that middleware has changed, so that it says nothing about the password.
+  var isToOtherCredentials = false
 
   init(_ response: URLResponse) { source = .foundation(response) }
 

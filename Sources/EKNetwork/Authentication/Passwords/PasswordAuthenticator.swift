@@ -122,6 +122,9 @@ struct PasswordAuthenticator {
     return next(DigestUse(challenge: challenge, sessionNonce: clientNonce, count: 0), for: key)
   }
 
+  /// Returns what to send with the same request once more.
+  mutating func scheme(after sent: DigestUse, for key: Key) -> Scheme? { next(uses[key] ?? sent, for: key) }
+
   private mutating func noteDigest(_ server: Server) {
     lastChallenge += 1
     digestServers[server] = lastChallenge

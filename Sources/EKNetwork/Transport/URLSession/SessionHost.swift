@@ -16,7 +16,7 @@ import Foundation
     static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
       guard let tls else {
         let hasDelegate = session.delegate != nil
-        return SystemSessionHost(session, session.configuration, isOwn: false) {
+        return SystemSessionHost(session, session.configuration) {
           let foreign = URLSession(configuration: $0, delegate: session.delegate, delegateQueue: session.delegateQueue)
           // The session was invalidated: its delegate, which may decide on trust, is gone, so nothing must be sent.
           if hasDelegate, foreign.delegate == nil { foreign.invalidateAndCancel() }
@@ -31,7 +31,7 @@ import Foundation
         if let minimum = tls.minimumVersion {
           configuration.tlsMinimumSupportedProtocolVersion = minimum == .tls12 ? .TLSv12 : .TLSv13
         }
-        return SystemSessionHost(make(configuration), configuration, tls: tls, isOwn: true, makeForeign: make)
+        return SystemSessionHost(make(configuration), configuration, tls: tls, source: session, makeForeign: make)
       }
     }
 
@@ -284,19 +284,19 @@ final class SystemSessionHost: Sendable {
   /// - Parameters:
   ///   - configuration: The session's configuration.
   ///   - tls: The options that the session's delegate applies.
-  ///   - isOwn: Whether the session belongs to this host alone, and has a delegate that refuses keys.
+  ///   - source: The user's session, if this one belongs to the host alone, and has a delegate that refuses keys.
   ///   - makeForeign: Creates a session like it with another configuration.
   init(
-    _ session: any SystemSession, _ configuration: URLSessionConfiguration, tls: TLSOptions? = nil, isOwn: Bool,
-    makeForeign: @escaping @Sendable (URLSessionConfiguration) -> any SystemSession
+    _ session: any SystemSession, _ configuration: URLSessionConfiguration, tls: TLSOptions? = nil,
+    source: AnyObject? = nil, makeForeign: @escaping @Sendable (URLSessionConfiguration) -> any SystemSession
   ) {
     self.session = session
-    self.isOwn = isOwn
+    isOwn = source != nil
     caching = SessionCaching(configuration)
     // Read once: each access to a session's configuration copies it.
     isBackground = session.isBackground
     settings = SessionSettings(
-      configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls), session: session)
+      configuration, systemSendsCookies: true, options: ConnectionOptions(tls: tls), session: source ?? session)
     guard !isBackground, settings.additionalHeaders.contains(where: { OriginFields.stays($0.name) }),
       let stripped = configuration.copy() as? URLSessionConfiguration
     else {

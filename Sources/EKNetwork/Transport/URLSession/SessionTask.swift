@@ -73,7 +73,10 @@ struct SessionTask: Sendable {
   func decision(_ request: URLRequest?, on proposal: URLRequest) -> RedirectDecision {
     guard var request else { return .declined }
     guard !request.isSent(like: proposal) else { return .undecided }
-    let sent = sent ?? taskResponse.request.hop.urlRequest
+    let hop = taskResponse.request.hop
+    var sent = sent ?? hop.urlRequest
+    // The system has added it, to its task alone.
+    if let cookie = hop.sentFields["Cookie"] { sent.setValue(cookie, forHTTPHeaderField: "Cookie") }
     if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) {
       request.removeOriginFields {
         proposal.value(forHTTPHeaderField: $0) != $1 && sent.value(forHTTPHeaderField: $0) != $1

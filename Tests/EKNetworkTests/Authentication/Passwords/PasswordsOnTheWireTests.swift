@@ -146,6 +146,44 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest"])
   }
 
+  /// RFC 7616 §3.4: the server may take the same number for a replay.
+  @Test(arguments: Wire.allCases) func requestThatMiddlewareSendsTwiceHasTwoNumbers(_ wire: Wire) async throws {
+    server.route("/item") { Self.isProven($0) ? .status(200) : Self.challenge }
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        _ = try await next(request)
+        return try await next(request)
+      }
+    ]
+    for _ in 0..<2 { #expect(try await manager.send(Ask()).statusCode == 200) }
+    let counts = server.requests.map { request in
+      AuthenticationChallenge.all(in: request.headers["Authorization"] ?? "").first?.parameters["nc"]
+    }
+    #expect(counts == [nil, nil, "00000001", "00000002", "00000003", "00000004"])
+    #expect(server.requests.dropFirst(2).allSatisfy { Self.isProven($0) })
+  }
+
+  /// The challenge is about the token, whose server is not sent the password instead.
+  @Test(arguments: Wire.allCases, [true, false])
+  func credentialsOfAttemptMiddlewareComeFirst(_ wire: Wire, _ changesResponse: Bool) async throws {
+    server.route("/item") { _ in .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var request = request
+        if request.value(forHTTPHeaderField: "Authorization") == nil {
+          request.setValue("Bearer t", forHTTPHeaderField: "Authorization")
+        }
+        var response = try await next(request)
+        if changesResponse { response.headers["X-Seen"] = "1" }
+        return response
+      }
+    ]
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
+    #expect(schemes == ["Bearer"])
+  }
+
   /// A server that fails, or limits requests, may not have looked at it, and a cache does not.
   private static let proofs: [(Int, age: String, Bool)] = [
     (403, "", true), (404, "", true), (412, "", true), (400, "", false), (429, "", false), (503, "", false),
@@ -264,6 +302,29 @@ import Testing
     while SessionAuthenticators.mayKnow(session), ContinuousClock.now < end { await Task.yield() }
     #expect(released == nil)
     #expect(!SessionAuthenticators.knowReleased(session))
+  }
+
+  /// It may follow redirects itself, and take the fields of the request along.
+  @Test(arguments: [true, false]) func customSessionIsNotGivenItForAnotherOrigin(isElsewhere: Bool) async throws {
+    final class Session: URLSessionProtocol, Sendable {
+      let url: URL
+      let sent = Locked<[String?]>([])
+
+      init(respondingFrom url: URL) { self.url = url }
+
+      func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+        sent.withLock { $0.append(request.value(forHTTPHeaderField: "Authorization")) }
+        let fields = ["WWW-Authenticate": "Basic realm=\"r\""]
+        let response = HTTPURLResponse(url: url, statusCode: 401, httpVersion: nil, headerFields: fields)
+        return (Data(), try #require(response))
+      }
+    }
+    let other = try #require(URL(string: "http://other.example/item"))
+    let session = Session(respondingFrom: isElsewhere ? other : server.url("/moved"))
+    let manager = NetworkManager(baseURL: server.baseURL, session: session)
+    await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
+    let expected: [String?] = isElsewhere ? [nil] : [nil, "Basic dTpw"]
+    #expect(session.sent.withLock { $0 } == expected)
   }
 
   @Test func customSessionHasOneKnowledge() throws {

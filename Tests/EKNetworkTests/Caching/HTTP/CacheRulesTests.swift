@@ -13,11 +13,12 @@ import Testing
       ("ETag", "\"a\""), ("A", "1"), ("B", "1"), ("Content-Length", "3"), ("Age", "50"), ("Date", "x"))
     let update = fields(
       ("etag", "\"a\""), ("a", "2"), ("a", "3"), ("Content-Length", "9"), ("Connection", "C"), ("C", "4"),
-      ("Content-Encoding", "br"))
+      ("Content-Encoding", "br"), ("Authentication-Info", "nextnonce=2"), ("Set-Cookie", "a=1"))
     let now = Date(timeIntervalSince1970: 784_111_777)
     let result = Freshening.updated(stored, with: update, at: now)
     #expect(result.value("a") == "2, 3" && result.value("b") == "1" && result.value("content-length") == "3")
     #expect(!result.contains("c") && !result.contains("age") && !result.contains("content-encoding"))
+    #expect(!result.contains("authentication-info") && !result.contains("set-cookie"))
     #expect(result.value("date") == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 

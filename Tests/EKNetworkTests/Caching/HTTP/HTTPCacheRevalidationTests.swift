@@ -137,6 +137,33 @@ import Testing
     #expect(bench.server.requests.map { $0.headers["Cookie"] } == Array(repeating: "own=1", count: 4))
   }
 
+  /// Also after a second challenge, although the session had the same cookie at the first.
+  @Test(.timeLimit(.minutes(5))) func cookieOfMiddlewareStaysAfterChallengesInBackground() async throws {
+    let bench = try CacheBench()
+    let count = Locked(0)
+    bench.server.route("/a") { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      let digest = "Digest realm=\"r\", qop=\"auth\", nonce=\"\(number)\""
+      switch number {
+      case 1: return .status(401, headers: ["WWW-Authenticate": digest])
+      case 3, 4:
+        let cookie = number == 3 ? "own=1" : "own=2"
+        return .status(401, headers: ["WWW-Authenticate": "\(digest), stale=true", "Set-Cookie": cookie])
+      default: return .text("\(number)", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+      }
+    }
+    bench.manager.attemptMiddleware = [Intercept.adding("own=1", to: "Cookie")]
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    _ = try await bench.send(probe)
+    bench.date.advance(by: 10)
+    #expect(try await bench.send(probe).isHit)
+    while bench.cache.statistics.stores < 2 { await Task.yield() }
+    #expect(bench.server.requests.map { $0.headers["Cookie"] } == Array(repeating: "own=1", count: 5))
+  }
+
   /// It is about the response that the request has asked for, not about one that was stored meanwhile.
   @Test func confirmationDoesNotBringBackAnEarlierResponse() async throws {
     let bench = try CacheBench()
@@ -201,6 +228,43 @@ import Testing
     let second = try await bench.send()
     #expect(second.status == 200 && second.text != first.text)
     #expect(bench.server.requests.map { $0.headers["If-None-Match"] } == [nil, stored, nil])
+  }
+
+  /// It is about the password of one request (RFC 7616 §3.5).
+  @Test func authenticationInfoOfAConfirmationIsForItsRequestOnly() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      request.headers["If-None-Match"] == nil
+        ? .text("1", headers: ["Cache-Control": "max-age=5", "ETag": "\"v\""])
+        : .status(304, headers: ["ETag": "\"v\"", "Authentication-Info": "rspauth=\"1\""])
+    }
+    _ = try await bench.send()
+    bench.date.advance(by: 6)
+    #expect(try await bench.send().fields["Authentication-Info"] == "rspauth=\"1\"")
+    let hit = try await bench.send()
+    #expect(hit.isHit && hit.fields["Authentication-Info"] == nil)
+    #expect(bench.server.requestCount == 2)
+  }
+
+  /// RFC 7616 §3.4: no number is used twice with a nonce.
+  @Test func passwordIsProvenOnceMoreForTheOtherVersion() async throws {
+    let bench = try CacheBench()
+    bench.server.route("/a") { request in
+      guard request.headers["Authorization"] != nil else {
+        return .status(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""])
+      }
+      return request.headers["If-None-Match"] == nil
+        ? .text("1", headers: ["Cache-Control": "max-age=5", "ETag": "\"v\""])
+        : .status(304, headers: ["ETag": "\"w\""])
+    }
+    let probe = CacheProbe(credential: PasswordCredential(user: "u", password: "p"))
+    _ = try await bench.send(probe)
+    bench.date.advance(by: 6)
+    #expect(try await bench.send(probe).text == "1")
+    let counts = bench.server.requests.map { request in
+      AuthenticationChallenge.all(in: request.headers["Authorization"] ?? "").first?.parameters["nc"]
+    }
+    #expect(counts == [nil, "00000001", "00000002", "00000003"])
   }
 
   /// RFC 9111 §4.3.4.

@@ -45,7 +45,7 @@ struct SystemSessionHostTests {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
     let session = SessionDouble(port: server.port)
-    let taskResponse = try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+    let taskResponse = try SystemSessionHost(session, .default) { _ in SessionDouble(port: 1) }.start(
       request(server), limit: 1_000)
     _ = try await taskResponse.head()
     #expect(try await taskResponse.next() == Data("hello".utf8))
@@ -54,12 +54,13 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
-  @Test("All hosts of a session know how its servers ask for passwords")
+  @Test("All hosts of a session know how its servers ask for passwords, also one that has a session of its own")
   func sharedAuthenticator() throws {
     let (session, other) = (SessionDouble(port: 1), SessionDouble(port: 1))
-    let hosts = [session, session, other].map { session in
-      SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }
+    func host(_ session: SessionDouble, source: SessionDouble? = nil) -> SystemSessionHost {
+      SystemSessionHost(session, .default, source: source) { _ in SessionDouble(port: 1) }
     }
+    let hosts = [host(session), host(session), host(other, source: session), host(other)]
     let url = try #require(URL(string: "http://127.0.0.1/"))
     let key = PasswordAuthenticator.Key(
       credential: PasswordCredential(user: "u", password: "p"), origin: try #require(Origin(url)), trust: nil)
@@ -75,7 +76,7 @@ struct SystemSessionHostTests {
       }
       return scheme != nil
     }
-    #expect(isBasicSent == [false, false, true])
+    #expect(isBasicSent == [false, false, false, true])
   }
 
   @Test("The length that is announced is that of the body which is sent")
@@ -83,7 +84,7 @@ struct SystemSessionHostTests {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
     let session = SessionDouble(port: server.port)
-    let host = SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }
+    let host = SystemSessionHost(session, .default) { _ in SessionDouble(port: 1) }
     let bodies: [InputStream?] = [
       BodyInputStream(.segments([.data(Data(count: 9))])), InputStream(data: Data(count: 9)), nil,
     ]
@@ -106,7 +107,7 @@ struct SystemSessionHostTests {
     let server = try LoopbackServer()
     server.route("/") { _ in .text("hello") }
     let session = SessionDouble(port: server.port)
-    let host = SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }
+    let host = SystemSessionHost(session, .default) { _ in SessionDouble(port: 1) }
     let url = try #require(URL(string: "http://alice:secret@127.0.0.1:\(server.port)/"))
     let hop = try HopRequest(URLRequest(url: url), session: host.settings)
     _ = try await host.start(TransportRequest(hop), limit: 1_000).head()
@@ -132,14 +133,14 @@ struct SystemSessionHostTests {
   func unusable() async throws {
     let server = try LoopbackServer()
     let background = SystemSessionHost(
-      SessionDouble(port: server.port, isBackground: true), .default, isOwn: false
+      SessionDouble(port: server.port, isBackground: true), .default
     ) { _ in SessionDouble(port: 1) }
     let one = #expect(throws: URLError.self) { try background.start(request(server), limit: 1) }
     #expect(one?.code == .resourceUnavailable)
     let session = SessionDouble(port: server.port)
     session.isInvalidated.withLock { $0 = true }
     let other = #expect(throws: URLError.self) {
-      try SystemSessionHost(session, .default, isOwn: false) { _ in SessionDouble(port: 1) }.start(
+      try SystemSessionHost(session, .default) { _ in SessionDouble(port: 1) }.start(
         request(server), limit: 1)
     }
     #expect(other?.code == .resourceUnavailable)
@@ -155,7 +156,7 @@ struct SystemSessionHostTests {
     configuration.httpAdditionalHeaders = ["Authorization": "Bearer secret", "X-Version": "1"]
     let (session, foreign) = (SessionDouble(port: server.port), SessionDouble(port: server.port))
     let kept = Locked<[[String]]>([])
-    let host = SystemSessionHost(session, configuration, isOwn: false) { configuration in
+    let host = SystemSessionHost(session, configuration) { configuration in
       kept.withLock { $0.append((configuration.httpAdditionalHeaders ?? [:]).keys.map { "\($0)" }) }
       return foreign
     }
@@ -169,10 +170,33 @@ struct SystemSessionHostTests {
     server.stop()
   }
 
+  /// At its own origin it would be the request's own from there on.
+  @Test("A redirect delegate takes no cookie along that the system has added", arguments: ["http://b/", "http://a/b"])
+  func cookieOfSystem(_ target: String) throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    let cookie = HTTPCookie(properties: [.name: "sid", .value: "secret", .domain: "a", .path: "/"])
+    configuration.httpCookieStorage?.setCookie(try #require(cookie))
+    let settings = SessionSettings(configuration, systemSendsCookies: true)
+    let hop = try HopRequest(URLRequest(url: try #require(URL(string: "http://a/"))), session: settings)
+    let taskResponse = TaskResponseStream(
+      TransportRequest(hop), idleTimeout: nil, limit: 1, overflow: .suspend,
+      queue: DispatchQueue(label: "SystemSessionHostTests"))
+    let task = SessionTask(taskResponse: taskResponse, original: hop.own, cookies: nil, addedFields: hop.addedFields)
+    let proposal = URLRequest(url: try #require(URL(string: target)))
+    let cookies: [(String, expected: String?)] = [("sid=secret", nil), ("own=1", "own=1")]
+    for (cookie, expected) in cookies {
+      var copied = proposal
+      copied.setValue(cookie, forHTTPHeaderField: "Cookie")
+      guard case .request(let request) = task.decision(copied, on: proposal) else { return #expect(Bool(false)) }
+      #expect(request.value(forHTTPHeaderField: "Cookie") == expected)
+    }
+  }
+
   @Test("A host invalidates its own session, but not the user's", arguments: [true, false])
   func endOfSession(isOwn: Bool) throws {
     let session = SessionDouble(port: 1)
-    _ = SystemSessionHost(session, .default, isOwn: isOwn) { _ in SessionDouble(port: 1) }
+    let source = isOwn ? SessionDouble(port: 1) : nil
+    _ = SystemSessionHost(session, .default, source: source) { _ in SessionDouble(port: 1) }
     #expect(session.hasFinished.withLock { $0 } == isOwn)
   }
 }

@@ -81,25 +81,26 @@ extension CacheEntry {
   /// Returns the stored response as the response to a request (RFC 9111 §4), or the range of it that is requested.
   ///
   /// - Parameters:
-  ///   - isValidated: Whether the server has just confirmed it.
-  ///   - cookies: The cookies that the server has just set for this request alone.
+  ///   - confirmation: The fields with which the server has just confirmed it; `nil` if it has not.
   ///   - remainder: Fetches the rest of a body whose file turns out to be damaged.
   func response(
-    to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, isValidated: Bool = false,
-    cookies: [String] = [],
+    to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, confirmation: HeaderFieldList? = nil,
     onReceive: BodyObserver? = nil, remainder: DiskBodyReader.Remainder? = nil
   ) -> TransportResponse? {
     var fields = response.fields(for: query)
     // §5.2.2.4: fields that must not be used without revalidation.
-    if !isValidated, !response.directives.noCacheFields.isEmpty {
+    if confirmation == nil, !response.directives.noCacheFields.isEmpty {
       let unconfirmed = Set(response.directives.noCacheFields)
       fields.remove { unconfirmed.contains($0) }
     }
     // §5.1
     let age = response.freshness.age(at: now)
     fields.set("Age", "\(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))")
-    if !cookies.isEmpty { fields.remove("set-cookie") }
-    for cookie in cookies { fields.append("Set-Cookie", cookie) }
+    if let confirmation {
+      let own = confirmation.filter { Freshening.passedOn.contains($0.name.lowercased()) }
+      fields.remove { name in own.contains { $0.name.isFieldName(name) } }
+      for field in own { fields.append(field.name, field.value) }
+    }
     var status = cacheStatus
     status.remaining = response.freshness.remaining(at: now)
     fields.append(CacheStatus.field, status.text)

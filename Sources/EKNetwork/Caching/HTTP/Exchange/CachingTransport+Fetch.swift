@@ -35,6 +35,8 @@ extension CachingTransport {
         // The 304 is for a version other than the stored one (RFC 9111 §4.3.4).
         response.body.cancel()
         cache.remove(entry.response, url: query.key)
+        var request = request
+        request.hop = request.hop.sentAgain()
         return try await fetch(request, query, nil, .forward(.stale))
       }
       return try await confirmed(entry, by: response, request, query, status, requestTime)
@@ -154,8 +156,7 @@ extension CachingTransport {
     status.forwardStatus = 304
     guard
       let confirmed = freshened.response(
-        to: query, status: status, at: now, isValidated: true, cookies: response.head.fields.values("set-cookie"),
-        onReceive: request.onReceive,
+        to: query, status: status, at: now, confirmation: response.head.fields, onReceive: request.onReceive,
         remainder: remainder(of: freshened, for: request, query))
     else { throw URLError(.badServerResponse) }
     return confirmed

@@ -154,7 +154,9 @@ extension CachingTransport {
       var request = request
       request.onReceive = nil
       let last = range.upperBound - 1
-      request.hop = request.hop.sending([("Range", "bytes=\(range.lowerBound)-\(last)"), ("If-Range", tag)])
+      request.hop = request.hop.sentAgain().sending([
+        ("Range", "bytes=\(range.lowerBound)-\(last)"), ("If-Range", tag),
+      ])
       let response = try await wire.start(request)
       let part = response.head.fields.value("content-range").flatMap { ContentRange($0) }
       guard response.head.statusCode == 206, part?.range == range.lowerBound...last, part?.total == entry.length else {

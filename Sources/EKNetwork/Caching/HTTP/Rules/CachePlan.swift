@@ -129,11 +129,12 @@ struct CacheStatus: Sendable, Equatable {
 
 /// The changes that a 304 or the response to a HEAD makes to a stored response (RFC 9111 §3.2, §4.3.4, §4.3.5).
 enum Freshening {
-  /// The fields about the stored body, which stays as it is (RFC 9111 §3.2), and the cookies of the request that is
-  /// answered, which has received them.
-  private static let kept: Set<String> = [
-    "content-length", "content-encoding", "content-range", "content-md5", "set-cookie", "set-cookie2",
-  ]
+  /// The fields about the stored body, which stays as it is (RFC 9111 §3.2).
+  private static let kept: Set<String> = ["content-length", "content-encoding", "content-range", "content-md5"]
+
+  /// The fields for the request that the update is sent to, which receives them, and for no later one: its cookies, and what
+  /// the server says about its password (RFC 7616 §3.5).
+  static let passedOn: Set<String> = ["set-cookie", "set-cookie2", "authentication-info"]
 
   /// The fields about the representation and how it may be stored, which are the same for every user.
   static let describing: Set<String> = [
@@ -179,7 +180,7 @@ enum Freshening {
     // The stored Age, and a Date that the update does not replace, describe the old response.
     result.remove("age")
     let update = StoredFields.kept(of: update)
-    let names = Set(update.fields.map { $0.name.lowercased() }).subtracting(kept)
+    let names = Set(update.fields.map { $0.name.lowercased() }).subtracting(kept).subtracting(passedOn)
     result.remove { names.contains($0) }
     for field in update.fields where names.contains(field.name.lowercased()) { result.append(field.name, field.value) }
     if !names.contains("date") { result.set("Date", HTTPDate.text(now)) }
