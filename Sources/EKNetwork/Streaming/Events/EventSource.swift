@@ -176,7 +176,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       try Task.checkCancellation()
       guard bodyIsReplayable else { throw URLError(.networkConnectionLost) }
       state.interrupted(parser: ended.reader.parser)
-      return .reconnect(after: nil)
+      return .reconnectNow
     }
 
     /// Returns what to do when a connection has ended, or could not be opened.
@@ -198,10 +198,10 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       switch action {
       case .fail(let error): throw decoded(error)
       case .finish: return false
-      case .reconnect(let delay):
-        if let delay { try await source.signal.sleep(for: delay, clock: source.clock) }
-        return true
+      case .reconnect(let delay): try await source.signal.sleep(for: delay, clock: source.clock)
+      case .reconnectNow: break
       }
+      return true
     }
   }
 }

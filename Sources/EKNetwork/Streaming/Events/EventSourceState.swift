@@ -3,8 +3,8 @@ import Foundation
 /// Decides what a subscription does when its connection is lost, and which event ID it resumes after.
 struct EventSourceState {
   enum Action {
-    /// `nil`: at once.
-    case reconnect(after: Duration?)
+    case reconnect(after: Duration)
+    case reconnectNow
     case fail(any Error)
     /// The subscription ends without an error.
     case finish
