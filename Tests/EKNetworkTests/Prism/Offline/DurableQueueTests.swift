@@ -385,6 +385,20 @@ import Testing
     #expect(names.count == 1)
   }
 
+  /// Sparse files can have any size.
+  @Test(arguments: [true, false], 1...3) func extremeSizesAreRefused(isDurable: Bool, count: Int) async throws {
+    let file = try folder.file("sparse", Data([1]))
+    let opened = try #require(OpenFile(file.path, O_RDONLY | O_CLOEXEC))
+    let segment = BodySegment.file(FileSegment(unlinked: opened, name: file, size: .max))
+    let body = BodySource.segments(Array(repeating: segment, count: count))
+    let queue = try isDurable ? open() : PrismOfflineQueue(directory: nil, delivery: .each { _ in }, autoFlush: false)
+    await #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 64 << 20)) {
+      try await queue.enqueue(request("/a") { $0.httpBodyStream = BodyInputStream(body) })
+    }
+    #expect(await queue.byteCount == 0)
+    #expect(names == [])
+  }
+
   @Test func queueDeliversAfterServerReturns() async throws {
     let clock = ManualClock()
     // Not one of the ports that the system gives to the servers of other tests meanwhile.
