@@ -27,6 +27,8 @@ final class BackgroundCenter: Sendable {
   let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
+  /// In seconds: the system ends a task after seven days, the `timeoutIntervalForResource` of its session.
+  private static let longestLife: TimeInterval = 8 * 86_400
   /// Makes the queue of a copy: one that blocks keeps no other.
   private let makeQueue: @Sendable () -> BlockingQueue
 
@@ -64,6 +66,7 @@ final class BackgroundCenter: Sendable {
         #endif
       }
       centers.withLock { $0[identifier] = center }
+      Task.detached(priority: .utility) { await center.removeOldCopies() }
       return center
     }
   }
@@ -174,6 +177,23 @@ final class BackgroundCenter: Sendable {
     } catch {
       unlink(url.path)
       throw error
+    }
+  }
+
+  /// Removes the copies of a process that was killed before it gave them to the system. The transfers of other sessions,
+  /// and what another process of the app is copying, are unknown here: what they need is younger.
+  func removeOldCopies(now: Date = Date()) async {
+    guard let tasks = tasks.withLock({ $0 }) else { return }
+    let needed = await tasks.all().compactMap { record($0.text)?.spool }
+    let (folder, oldest) = (places.spoolFolder, now.timeIntervalSince1970 - Self.longestLife)
+    await makeQueue().run {
+      for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+        let path = folder.appendingPathComponent(name).path
+        guard UUID(uuidString: name) != nil, !needed.contains(where: { $0.hasSuffix(name) }),
+          let stamp = FileStamp(path: path), Double(stamp.modified.seconds) < oldest
+        else { continue }
+        unlink(path)
+      }
     }
   }
 

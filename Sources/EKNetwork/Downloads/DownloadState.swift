@@ -134,9 +134,12 @@ struct DownloadState: Equatable, Sendable {
   }
 
   private func unsatisfiable(_ head: DownloadHead) -> Action {
+    // RFC 9110 §15.5.17: it need not have a validator. One of another version is that of a server which ignores `If-Range`.
+    var head = head
+    head.entityTag = head.entityTag ?? representation?.entityTag
     // Nothing is missing: the file was complete, and the process ended before the file was moved into place.
     guard head.contentRange.flatMap({ ContentRange($0) })?.total == length, total ?? length == length,
-      representation?.isSameResource(as: head) == true
+      representation?.includes(head) == true
     else { return .startOver }
     return .complete
   }

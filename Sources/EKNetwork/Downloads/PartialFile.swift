@@ -192,16 +192,10 @@ struct Representation: Codable, Equatable, Sendable {
   /// users get may have the same date.
   func isSigned(like url: String?) -> Bool { url != nil && url == signedURL && entityTag != nil }
 
-  /// Returns whether a response is about this version.
+  /// Returns whether a response is about this version. RFC 9110 §8.8.1: a validator is unique among the versions of one
+  /// resource; those that a redirect leads to, at different times, may have the same.
   func includes(_ head: DownloadHead) -> Bool {
-    isSameResource(as: head) && hasValidator(of: head)
-  }
-
-  /// Returns whether a response comes from the resource that this is a version of. RFC 9110 §8.8.1: a validator is
-  /// unique among the versions of one resource; those that a redirect leads to, at different times, may have the same.
-  func isSameResource(as head: DownloadHead) -> Bool { head.respondingURL == respondingURL }
-
-  private func hasValidator(of head: DownloadHead) -> Bool {
+    guard head.respondingURL == respondingURL else { return false }
     // RFC 9110 §15.3.7: a partial response has the same validators as the whole response.
     if let entityTag { return head.strongEntityTag == entityTag }
     // A server need not repeat the date that `If-Range` has just matched.

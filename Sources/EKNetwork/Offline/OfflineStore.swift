@@ -214,8 +214,16 @@ final class OfflineStore: Sendable {
 
   /// Removes a request. If it is still stored after a crash, it is sent once more, with the same key.
   func remove(_ entry: OfflineQueueEntry) {
-    unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path)
-    unlink(directory.appendingPathComponent(Self.bodyName(entry.sequence)).path)
+    removeRequest(entry)
+    removeBody(entry.sequence)
+  }
+
+  private func removeRequest(_ entry: OfflineQueueEntry) {
+    guard unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path) != 0
+    else { return }
+    // The last count could not be written, for example on a full disk: the file has the name of an earlier one.
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    where Self.parse(name)?.0 == entry.sequence { unlink(directory.appendingPathComponent(name).path) }
   }
 
   /// Removes a request and returns it with its body, whose file is removed.
@@ -227,14 +235,14 @@ final class OfflineStore: Sendable {
     }
     guard let open = entry.request.holdingBody else {
       // Too many files are open: the body stays where it is until the folder is opened again.
-      unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path)
+      removeRequest(entry)
       return entry.request
     }
     remove(entry)
     return open
   }
 
-  /// Removes a body whose request could not be written.
+  /// Removes a body whose request was removed, or could not be written.
   func removeBody(_ sequence: UInt64) {
     unlink(directory.appendingPathComponent(Self.bodyName(sequence)).path)
   }

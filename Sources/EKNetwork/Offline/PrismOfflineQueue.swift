@@ -363,7 +363,7 @@ extension PrismOfflineQueue {
       return OfflineQueueEntry(sequence: state.takeSequence(), request: content.kept, bytes: content.size)
     }
     let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
-    let bytes = store.size(of: stored, content.data) + content.copiedSize
+    let bytes = store.size(of: stored, content.data).addingClamped(content.copiedSize)
     try state.check(bytes: bytes)
     let sequence = state.takeSequence()
     var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)

@@ -219,6 +219,6 @@ struct OfflineContent {
     kept.bodyFile = file
   }
 
-  var copiedSize: Int64 { copied.reduce(0) { $0 &+ $1.length } }
-  var size: Int64 { Int64(data.count) &+ copiedSize }
+  var copiedSize: Int64 { BodySource.segments(copied).length ?? 0 }
+  var size: Int64 { Int64(data.count).addingClamped(copiedSize) }
 }

@@ -99,7 +99,7 @@ struct ProgressMeter: Sendable {
     }
     published.fraction = max(published.fraction, fraction)
     published.completedBytes = max(published.completedBytes, bytes.completed)
-    published.totalBytes = bytes.total
+    published.totalBytes = bytes.total.flatMap { published.completedBytes <= $0 ? $0 : nil }
     published.bytesPerSecond = rate.bytesPerSecond
     publishedAt = now
     return .publish(published)

@@ -121,13 +121,15 @@ actor FileUpload {
         discard()
         throw error
       case .create, .requestOffset, .append:
-        try await response.drain()
         if action == .create { resumedBytes = 0 }
         remember(state, before: action)
-        if Task.isCancelled {
+        do {
+          try await response.drain()
+          try Task.checkCancellation()
+        } catch {
           // The file says that the last part may have arrived, which is not sent now.
           remember(state)
-          throw CancellationError()
+          throw error
         }
       }
     }

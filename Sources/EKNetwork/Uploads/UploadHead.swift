@@ -176,6 +176,8 @@ struct UploadRecordFile {
         status.st_mode & 0o077 == 0, status.st_nlink <= 1
       else { throw .stateNotUsable(url, code: EPERM) }
       self.file = file
+      // Left by the last owner of the lock, if it was killed while it saved a record.
+      unlink(Self.next(of: url).path)
       guard status.st_size > 0 else { return }
       guard status.st_size < Self.largestRecord, let data = file.contents,
         let record = try? JSONDecoder().decode(UploadRecord.self, from: data)
@@ -188,7 +190,7 @@ struct UploadRecordFile {
   /// Writes a record, atomically. Without it the upload cannot be resumed later, which is no reason not to upload.
   mutating func save(_ record: UploadRecord) {
     guard record != self.record, let data = try? JSONEncoder().encode(record) else { return }
-    let new = url.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).upload")
+    let new = Self.next(of: url)
     guard let next = OpenFile(new.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode: 0o600) else { return }
     // Locked before it gets the name, under which others find it.
     guard (try? Self.lock(next, url)) != nil, next.append(data), next.synchronize(), rename(new.path, url.path) == 0
@@ -204,6 +206,12 @@ struct UploadRecordFile {
   mutating func remove() {
     record = nil
     if file.isNamed(url) { unlink(url.path) }
+  }
+
+  /// The file that a new record is written to, before it gets the name of the old one. It belongs to the owner of the lock.
+  static func next(of url: URL) -> URL {
+    let name = SHA256.hexadecimal(Array(url.lastPathComponent.utf8))
+    return url.deletingLastPathComponent().appendingPathComponent(".\(name).upload")
   }
 
   private static let largestRecord = 64 * 1024

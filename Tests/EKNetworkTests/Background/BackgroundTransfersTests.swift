@@ -264,6 +264,21 @@ private struct SystemTransport: Transport {
     #expect(spooled.count == 1)
   }
 
+  /// A killed process has left them, or another one is writing them.
+  @Test func onlyOldCopiesWithoutATransferAreRemoved() async throws {
+    let (transfers, center) = run()
+    await center.removeOldCopies()
+    let body = RequestBody(data: content, contentType: "video/mp4")
+    try await transfers.upload(FilmRequest(method: .post, body: body), id: "film")
+    let copy = try #require(spooled.first)
+    let folder = BackgroundPlaces(home: home.url.path).spoolFolder
+    for name in [UUID().uuidString, "notes"] { try Data("x".utf8).write(to: folder.appendingPathComponent(name)) }
+    await center.removeOldCopies(now: Date(timeIntervalSinceNow: 7 * 86_400))
+    #expect(spooled.count == 3)
+    await run().1.removeOldCopies(now: Date(timeIntervalSinceNow: 9 * 86_400))
+    #expect(Set(spooled) == [copy, "notes"])
+  }
+
   @Test func statusOfAnUploadIsThatOfTheRequest() async throws {
     server.route("/film", .text("no", status: 409))
     let file = try home.file("a", content)

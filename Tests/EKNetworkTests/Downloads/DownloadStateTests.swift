@@ -308,6 +308,33 @@ import Testing
     #expect(state.received(head(416)) == .startOver)
   }
 
+  /// A server that ignores `If-Range` does not send a new version of the same length.
+  @Test(arguments: [("\"v1\"", true), (nil, true), ("\"v2\"", false), ("W/\"v1\"", false)])
+  func anotherVersionIsNotCompletedBy416(_ tag: String?, _ isComplete: Bool) throws {
+    var state = DownloadState(resource: "r", held: try interrupted().representation, length: 10)
+    let response = head(416) {
+      $0.entityTag = tag
+      $0.contentRange = "bytes */10"
+    }
+    #expect(state.received(response) == (isComplete ? .complete : .startOver))
+  }
+
+  @Test(arguments: [(37, true), (nil, true), (38, false)])
+  func anotherDateIsNotCompletedBy416(_ second: Int?, _ isComplete: Bool) throws {
+    let held = try interrupted {
+      $0.entityTag = nil
+      $0.lastModified = "Sun, 06 Nov 1994 08:48:37 GMT"
+      $0.date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    }
+    var state = DownloadState(resource: "r", held: held.representation, length: 10)
+    let response = head(416) {
+      $0.entityTag = nil
+      $0.lastModified = second.map { "Sun, 06 Nov 1994 08:48:\($0) GMT" }
+      $0.contentRange = "bytes */10"
+    }
+    #expect(state.received(response) == (isComplete ? .complete : .startOver))
+  }
+
   @Test func errorStatusesKeepTheDownload() throws {
     for status in [301, 304, 400, 401, 404, 412, 416, 500, 503] {
       var fresh = DownloadState(resource: "r")

@@ -192,6 +192,13 @@ import Testing
     #expect(download.map(\.totalBytes) == [100, 10])
   }
 
+  /// The bytes of an earlier attempt, which do not go backwards, are not more than those of the whole.
+  @Test func totalIsNotExceeded() {
+    let download = updates([.received(900, 1_000), .restarted, .received(480, 500), .succeeded])
+    #expect(download.map(\.completedBytes) == [900, 900, 480])
+    #expect(download.map(\.totalBytes) == [1_000, nil, 480])
+  }
+
   /// Reports may arrive out of order: one that is late does not replace the end.
   @Test func nothingReplacesTheEnd() {
     var update = ProgressUpdate(fraction: 0.5, completedBytes: 80)

@@ -83,6 +83,36 @@ import Testing
     #expect(server.data == content)
   }
 
+  /// Cancelled while the rest of the response that has created it is read.
+  @Test func createdUploadIsRememberedWhenCancelled() async throws {
+    let server = try UploadServer(.tus)
+    // If the rest is no longer waited for by then.
+    server.server.route("PATCH", "/files/1", onHead: { _ in .steps([.stall]) }) { _ in .status(500) }
+    let location = server.server.url("/files/1")
+    let (isRead, never) = (Gate(), Gate())
+    let manager = Wire.automatic.manager(server.server)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        let response = try await next(request)
+        guard request.httpMethod == "POST" else { return response }
+        let rest = AsyncThrowingStream<Data, any Error> {
+          isRead.open()
+          guard await never.wait() else { throw CancellationError() }
+          return nil
+        }
+        return NetworkMiddlewareResponse(
+          statusCode: 201, headers: ["Location": location.absoluteString], chunks: rest)
+      }
+    ]
+    let (file, options) = (file, options(.tus))
+    let ending = await endingWhenCancelled(once: isRead) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options)
+    }
+    #expect(ending?.failure is CancellationError)
+    let record = try #require(try UploadRecordFile(folder["state"]).record)
+    #expect(record.resource?.url.absoluteString == location.absoluteString)
+  }
+
   /// What the server has no longer is cancelled as well, with middleware around the call.
   @Test(arguments: [404, 410])
   func uploadThatIsGoneIsCancelledThroughMiddleware(_ status: Int) async throws {

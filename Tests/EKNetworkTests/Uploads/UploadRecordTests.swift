@@ -33,6 +33,20 @@ import Testing
     #expect(try UploadRecordFile(file).record == record)
   }
 
+  /// A process was killed while it saved a record.
+  @Test func unfinishedRecordIsRemoved() throws {
+    var opened = try UploadRecordFile(file)
+    try opened.save(record())
+    let rest = UploadRecordFile.next(of: file).lastPathComponent
+    try folder.file(rest, Data("half".utf8))
+    // Those who do not have the lock leave it alone.
+    #expect(throws: UploadError.alreadyUploading(file)) { try UploadRecordFile(file) }
+    #expect(folder.names == [rest, "state"])
+    opened = try UploadRecordFile(folder["other"])
+    #expect(try UploadRecordFile(file).record == record())
+    #expect(folder.names == ["other", "state"])
+  }
+
   /// From before the last part is sent until its outcome is known, because the process may end in between.
   @Test func recordKnowsWhetherTheUploadMayBeComplete() throws {
     var record = try record()

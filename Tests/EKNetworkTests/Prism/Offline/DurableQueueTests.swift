@@ -141,6 +141,24 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: again.path))
   }
 
+  /// Not even if its last count could not be written.
+  @Test(arguments: [true, false]) func removedRequestIsNotStored(isDelivered: Bool) async throws {
+    let attempts = Locked(0)
+    let queue = try open(
+      .each { _ in
+        if attempts.withLock({ $0.increment() }) < 2 { throw URLError(.notConnectedToInternet) }
+      })
+    try await queue.enqueue(request("/a") { $0.httpBody = Data(count: 9) })
+    let obstacle = "00000000000000000001-1.request"
+    try FileManager.default.createDirectory(
+      at: directory.appendingPathComponent(obstacle), withIntermediateDirectories: false)
+    await #expect(throws: URLError.self) { try await queue.flush() }
+    #expect(names.count == 2)
+    if isDelivered { try await queue.flush() } else { #expect(await queue.dequeueAll().map(\.retryCount) == [1]) }
+    #expect(names == [obstacle])
+    withExtendedLifetime(queue) {}
+  }
+
   @Test func requestOptionsArePersisted() async throws {
     let background = try #require(URLRequest.NetworkServiceType(rawValue: 3))
     try await run { queue in
@@ -365,6 +383,20 @@ import Testing
     #expect(names == [])
     try await queue.enqueue(request("/a"), body: .reference(file))
     #expect(names.count == 1)
+  }
+
+  /// Sparse files can have any size.
+  @Test(arguments: [true, false], 1...3) func extremeSizesAreRefused(isDurable: Bool, count: Int) async throws {
+    let file = try folder.file("sparse", Data([1]))
+    let opened = try #require(OpenFile(file.path, O_RDONLY | O_CLOEXEC))
+    let segment = BodySegment.file(FileSegment(unlinked: opened, name: file, size: .max))
+    let body = BodySource.segments(Array(repeating: segment, count: count))
+    let queue = try isDurable ? open() : PrismOfflineQueue(directory: nil, delivery: .each { _ in }, autoFlush: false)
+    await #expect(throws: PrismOfflineQueueError.tooManyBytes(limit: 64 << 20)) {
+      try await queue.enqueue(request("/a") { $0.httpBodyStream = BodyInputStream(body) })
+    }
+    #expect(await queue.byteCount == 0)
+    #expect(names == [])
   }
 
   @Test func queueDeliversAfterServerReturns() async throws {
