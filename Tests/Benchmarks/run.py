@@ -460,11 +460,33 @@ def waiting(load, quick):
         found = measured(load, "eknetwork", "waiting", url, "2000", "3" if quick else "10")
     print(f"\n2000 requests waiting for a response: {found['cpuPercent']:.2f} % of a core, "
           f"{found['descriptors']} descriptors, {found['peakMegabytes']:.0f} MiB at the peak")
+    idle = {kind: idle_streams(load, kind) for kind in ("chunks", "events")}
+    print(f"800 idle streams: {idle['chunks']:.1f} KiB each, subscriptions of events {idle['events']:.1f}")
     return [name for name, isWrong in (
         ("CPU of waiting requests", found["cpuPercent"] > 2), ("number of waiting requests", found["descriptors"] < 2000),
         # 97 on 2026-11-26. It was 150 when the compiler inlined non-suspending functions into the frames of suspending ones, and
         # 169 when each connection was opened in a multi handle of its own.
-        ("memory of waiting requests", found["peakMegabytes"] > 116)) if isWrong]
+        ("memory of waiting requests", found["peakMegabytes"] > 116),
+        # 15 and 20 on 2026-11-29. It was 17 and 23 when functions that run once were inlined into those that wait.
+        ("memory of idle streams", idle["chunks"] > 18), ("memory of idle subscriptions", idle["events"] > 23)) if isWrong]
+
+
+def idle_streams(load, kind):
+    """Returns the KiB of memory of each stream from a server that sends one event and is silent from then on."""
+    import socket, threading
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as listener:
+        def serve():
+            connections = []
+            while True:
+                try:
+                    connections.append(listener.accept()[0])
+                except OSError:
+                    return
+                connections[-1].recv(65536)
+                connections[-1].sendall(head + b"9\r\ndata: x\n\n\r\n")
+        threading.Thread(target=serve, daemon=True).start()
+        return measured(load, "eknetwork", f"idle-{kind}", f"http://127.0.0.1:{listener.getsockname()[1]}/", "800", "1")["kibibytes"]
 
 
 def over_http(wanted, quick, place):

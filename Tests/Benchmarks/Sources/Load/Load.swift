@@ -44,6 +44,10 @@ import Foundation
     case "waiting":
       let report = try await Waiting(url: url).run(width: width, seconds: seconds)
       print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+    case "idle-chunks", "idle-events":
+      let streams = IdleStreams(url: url, areEvents: arguments[2] == "idle-events")
+      let report = ["kibibytes": try await streams.run(width: width)]
+      print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
     case "latency":
       print(String(decoding: try JSONEncoder().encode(try await Latency(url: url).run()), as: UTF8.self))
     case "pause":
