@@ -189,36 +189,31 @@ struct HARExchangeList {
   private let maximumSize: Int
   private var lastNumber = 0
   private var size = 0
-  private(set) var exchanges: ArraySlice<HARExchange> = []
+  private var kept = KeyedQueue<Int, HARExchange>()
   private(set) var dropped = 0
-  private var unreleased = 0
 
   init(_ options: HAROptions) {
     maximumEntries = max(0, options.maximumEntries)
     maximumSize = max(0, options.maximumSize)
   }
 
+  var count: Int { kept.count }
+  var exchanges: [HARExchange] { kept.all }
+
   /// Returns the number of a request that is about to be sent.
   mutating func nextNumber() -> Int { lastNumber.increment() }
 
   mutating func append(_ exchange: HARExchange) {
-    exchanges.append(exchange)
+    kept.append(exchange, id: exchange.number)
     size += exchange.cost
-    while exchanges.count > maximumEntries || size > maximumSize, let first = exchanges.popFirst() {
+    while kept.count > maximumEntries || size > maximumSize, let first = kept.popFirst() {
       size -= first.cost
       dropped += 1
-      unreleased += 1
-    }
-    // Elements removed from the front of a slice stay in its storage.
-    if unreleased > exchanges.count {
-      exchanges = ArraySlice(Array(exchanges))
-      unreleased = 0
     }
   }
 
   mutating func removeAll() {
-    exchanges = []
-    unreleased = 0
+    kept = KeyedQueue()
     size = 0
     dropped = 0
   }
