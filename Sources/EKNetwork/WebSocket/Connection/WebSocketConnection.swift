@@ -240,7 +240,7 @@ final class WebSocketConnection: Sendable {
     if sendClose(code, "") { limitClosingInBackground() }
   }
 
-  /// Closes the connection in the background, and ends the sequence of messages at once.
+  /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.
   func discard(_ code: WebSocketCloseCode) {
     let frame = MessageEncoder.close(code, "")
     if perform(state.withLock { $0.discard(frame, code: code) }) { limitClosingInBackground() }

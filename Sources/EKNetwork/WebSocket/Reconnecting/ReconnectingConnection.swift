@@ -64,7 +64,7 @@ final class ReconnectingConnection: Sendable {
     }
     let (isWanted, waiter) = state.withLock { ($0.open(socket), $0.takeLinkWaiter()) }
     guard isWanted else {
-      socket.abandon()
+      socket.connection.abandon()
       return (CancellationError(), nil)
     }
     let elapsed = clock.stopwatch()
