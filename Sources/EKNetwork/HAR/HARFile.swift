@@ -288,7 +288,7 @@ extension HARRequestBody {
   /// dictionary, and the boundary of a form, which is random. A long JSON body is not parsed, neither here nor when it is
   /// replayed: that takes many times its size in memory.
   private static func canonical(_ body: Data, type: String) -> Data {
-    let media = type.lowercased().prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    let media = type.mediaType
     if media.hasSuffix("/json") || media.hasSuffix("+json") {
       guard body.count <= longestParsed else { return body }
       let encoder = JSONEncoder()
