@@ -23,10 +23,10 @@ struct ConnectionState {
   private(set) var isOver = false
   private var queue: [WebSocketMessage] = []
   private var queuedBytes = 0
-  private var receivers = WaiterQueue<WebSocketMessage?>()
+  var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
   var ahead = ReadAheadState()
-  private var turns = TurnQueue()
+  var turns = TurnQueue()
   var pings = PingQueue()
   /// The callers of ``WebSocket/close(code:reason:)``, which wait for the end of the connection.
   private var closers: [CheckedContinuation<Void, Never>] = []
@@ -123,12 +123,8 @@ struct ConnectionState {
     let message = queue.removeFirst()
     queuedBytes -= Self.cost(of: message)
     // The reader is not resumed for every message: it and the receiver would alternate, with a task switch each time.
-    return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? takeReader() : nil)
+    return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? reader.take() : nil)
   }
-
-  mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
-
-  private mutating func takeReader() -> CheckedContinuation<Void, Never>? { reader.take() }
 
   // MARK: - Sending
 
@@ -154,8 +150,6 @@ struct ConnectionState {
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
     (closeFrame.take(), turns.passOn())
   }
-
-  mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? { turns.remove(id) }
 
   // MARK: - Ending
 
@@ -184,7 +178,7 @@ struct ConnectionState {
     isClosing = true
     if isFirst { closeFrame = frame }
     let frame = afterMessage && turns.isTaken ? nil : closeFrame.take()
-    return Closing(isFirst: isFirst, frame: frame, reader: takeReader())
+    return Closing(isFirst: isFirst, frame: frame, reader: reader.take())
   }
 
   /// Starts closing because the peer did, or because it violated the protocol, and sets the outcome in the same step:
@@ -211,10 +205,10 @@ struct ConnectionState {
   struct Waiting {
     var receivers: [Receiver] = []
     /// Why the sequence of messages has ended; `nil` after a clean close.
-    var receiveError: WebSocketError?
+    var receiveError: (any Error)?
     var turns: [CheckedContinuation<Void, any Error>] = []
     var pings: [PingQueue.Waiter] = []
-    var sendError = WebSocketError.connectionLost(reason: "")
+    var sendError: any Error = WebSocketError.connectionLost(reason: "")
     var closers: [CheckedContinuation<Void, Never>] = []
     var closeTimer: Task<Void, Never>?
 
@@ -241,7 +235,7 @@ struct ConnectionState {
   /// Ends the connection itself.
   mutating func finish() -> (Waiting, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
-    return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), takeReader())
+    return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), reader.take())
   }
 
   /// Stores a continuation to resume at the end; returns false if the connection has ended already.

@@ -133,7 +133,7 @@ final class WebSocketConnection: Sendable {
       try await withCancellableContinuation { receiver in
         state.withLock { $0.receive(id: id, receiver) }.resume(receiver)
       } leave: { [state] in
-        state.withLock { $0.removeReceiver(id) }
+        state.withLock { $0.receivers.remove(id) }
       }
     } onCancel: {
       abandon()
@@ -181,7 +181,7 @@ final class WebSocketConnection: Sendable {
       }
       return false
     } leave: { [state] in
-      state.withLock { $0.removeTurn(id) }
+      state.withLock { $0.turns.remove(id) }
     }
   }
 

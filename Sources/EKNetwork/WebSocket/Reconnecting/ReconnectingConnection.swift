@@ -116,7 +116,7 @@ final class ReconnectingConnection: Sendable {
       try await withCancellableContinuation { receiver in
         state.withLock { $0.receive(id, receiver) }.resume(receiver)
       } leave: { [state] in
-        state.withLock { $0.removeReceiver(id) }
+        state.withLock { $0.receivers.remove(id) }
       }
     } onCancel: {
       abandon()
@@ -150,7 +150,7 @@ final class ReconnectingConnection: Sendable {
     try await withCancellableContinuation { turn in
       state.withLock { $0.takeTurn(id, turn) }.resume(turn)
     } leave: { [state] in
-      state.withLock { $0.removeTurn(id) }
+      state.withLock { $0.turns.remove(id) }
     }
   }
 

@@ -38,9 +38,9 @@ import Testing
     try await turn(1)
     // Tasks start in no defined order: each starts once the one before it is queued.
     let second = Task { try await turn(2) }
-    while state.withLock({ $0.waitingTurns }) < 1 { await Task.yield() }
+    while state.withLock({ $0.turns.count }) < 1 { await Task.yield() }
     let third = Task { try await turn(3) }
-    while state.withLock({ $0.waitingTurns }) < 2 { await Task.yield() }
+    while state.withLock({ $0.turns.count }) < 2 { await Task.yield() }
     state.withLock { $0.endTurn() }?.resume()
     try await second.value
     state.withLock { $0.close() }.resume()
