@@ -118,24 +118,12 @@ extension WebSocketError {
   ///
   /// - Parameter refusal: The response that refused the handshake.
   fileprivate func meaning(at url: URL, _ refusal: NetworkResponse? = nil) -> any Error {
-    func failure(_ error: PrismNetworkError) -> PrismNetworkFailure {
-      PrismNetworkFailure(error, because: self, url: url)
-    }
-    switch self {
-    case .refused(let status, let headers):
-      return PrismNetworkFailure(
-        PrismNetworkError(status: status), because: self, url: url, statusCode: status, headers: headers,
-        data: refusal?.data ?? Data())
-    case .closed(let code, let reason):
-      switch code.rawValue {
-      case 4401: return failure(.unauthorized)
-      case 4403: return failure(.forbidden)
-      case 4400, 4406, 4409, 4429: return PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
-      default: return failure(.noConnectivity)
-      }
-    case .invalidURL: return failure(.invalidURL)
-    case .timedOut, .connectionLost: return failure(.noConnectivity)
-    default: return failure(.invalidResponse)
+    guard case .closed(let code, let reason) = self else { return PrismNetworkFailure(self, url: url, refusal) }
+    switch code.rawValue {
+    case 4401: return PrismNetworkFailure(.unauthorized, because: self, url: url)
+    case 4403: return PrismNetworkFailure(.forbidden, because: self, url: url)
+    case 4400, 4406, 4409, 4429: return PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
+    default: return PrismNetworkFailure(.noConnectivity, because: self, url: url)
     }
   }
 }
