@@ -124,16 +124,11 @@ struct HARFile: Decodable {
       let isMarked = data.starts(with: [0xEF, 0xBB, 0xBF])
       return try JSONDecoder().decode(HARFile.self, from: isMarked ? data.dropFirst(3) : data)
     } catch let error as DecodingError {
-      throw HARError(error)
+      throw .notHAR(reason: error.reason(below: 0))
     } catch {
       throw .notHAR(reason: "it cannot be decoded")
     }
   }
-}
-
-extension HARError {
-  /// Creates an error with the location of a decoding error, without any content of the file.
-  fileprivate init(_ error: DecodingError) { self = .notHAR(reason: error.reason(below: 0)) }
 }
 
 extension DecodingError {
