@@ -84,8 +84,6 @@ public final class HARRecorder: NetworkMiddleware {
     }
   }
 
-  // MARK: - Entries
-
   /// The number of recorded entries. An exchange that is under way does not count yet.
   public var entryCount: Int { backlog.withLock { $0.count } }
 
@@ -94,8 +92,6 @@ public final class HARRecorder: NetworkMiddleware {
 
   /// Removes all entries. An exchange that is under way is recorded when it ends.
   public func removeAll() { backlog.withLock { $0.removeAll() } }
-
-  // MARK: - The file
 
   /// Returns the entries as a HAR 1.2 file, in JSON, in the order in which their requests were sent.
   ///

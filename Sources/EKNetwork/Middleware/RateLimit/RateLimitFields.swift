@@ -148,8 +148,6 @@ final class RateLimitLine: Sendable {
   var underWayCount: Int { book.withLock { $0.entries.values.reduce(0) { $0 + $1.state.underWay } } }
   var waitingCount: Int { book.withLock { $0.entries.values.reduce(0) { $0 + $1.state.waitingCount } } }
 
-  // MARK: - Requests
-
   /// Waits until the request may be sent.
   ///
   /// - Returns: The generation for ``leave(_:of:report:)``, which has to be called after it has been sent; `nil` if the
@@ -198,8 +196,6 @@ final class RateLimitLine: Sendable {
     }
     carryOut(consequences, host: key.origin.host)
   }
-
-  // MARK: - Waiting
 
   /// Stores the continuation and returns true, or resumes it.
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {

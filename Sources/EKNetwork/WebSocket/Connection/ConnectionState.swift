@@ -59,8 +59,6 @@ struct ConnectionState {
   /// Whether nothing is being read: the queue is full, and reading ahead has stopped.
   var isReadingStopped: Bool { isReaderHeld && !ahead.isReading }
 
-  // MARK: - Receiving
-
   enum Delivery {
     case handOver(Receiver)
     case kept
@@ -126,8 +124,6 @@ struct ConnectionState {
     return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? reader.take() : nil)
   }
 
-  // MARK: - Sending
-
   /// Why nothing can be sent. There is no outcome yet while received messages are still to be read.
   var sendError: WebSocketError {
     if let outcome { return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason) }
@@ -150,8 +146,6 @@ struct ConnectionState {
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
     (closeFrame.take(), turns.passOn())
   }
-
-  // MARK: - Ending
 
   struct Closing {
     /// Whether this call started closing.

@@ -30,8 +30,6 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  // MARK: - Reading
-
   private func read(_ agreement: HandshakeResponse.Agreement) async {
     let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
     var decoder = MessageDecoder(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
@@ -140,8 +138,6 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  // MARK: - Writing
-
   /// Sends a message and returns when the system has accepted it. If the task is cancelled while the message waits for
   /// its turn, it is not sent; if later, it is sent completely, because a partial message would break the connection.
   func send(_ message: WebSocketMessage) async throws {
@@ -186,8 +182,6 @@ final class WebSocketConnection: Sendable {
   }
 
   func failure() -> WebSocketError { state.withLock { $0.sendError } }
-
-  // MARK: - Closing
 
   /// Sends a close frame after the current message; returns whether this call closes the connection.
   @discardableResult

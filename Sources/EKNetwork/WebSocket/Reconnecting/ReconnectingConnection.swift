@@ -107,8 +107,6 @@ final class ReconnectingConnection: Sendable {
     return hasRoom
   }
 
-  // MARK: - Reading
-
   /// Returns the next message, from any of the connections. Cancelling the task closes permanently.
   func receive() async throws -> WebSocketMessage? {
     let id = state.withLock { $0.makeID() }
@@ -122,8 +120,6 @@ final class ReconnectingConnection: Sendable {
       abandon()
     }
   }
-
-  // MARK: - Sending
 
   /// Sends a message on the open connection, or on the next one. A message that a lost connection did not accept
   /// completely is sent on the next; one that it accepted is not sent again.
@@ -161,8 +157,6 @@ final class ReconnectingConnection: Sendable {
       state.withLock { $0.takeLinkWaiter() }
     }
   }
-
-  // MARK: - Closing
 
   /// Closes permanently and waits for the end, at most for the close timeout. Cancelling the task ends the connection
   /// immediately.

@@ -42,8 +42,6 @@ struct ReconnectingConnectionState {
   var isRunning: Bool { if case .running = phase { true } else { false } }
   var isParked: Bool { !parked.isEmpty }
 
-  // MARK: - Connections
-
   /// Stores a connection that has opened; returns false if none is wanted any more.
   mutating func open(_ socket: WebSocket) -> Bool {
     if isRunning { link = socket }
@@ -67,8 +65,6 @@ struct ReconnectingConnectionState {
     guard let last = parked.indices.last else { return nil }
     return parked[last].deliverer.take()
   }
-
-  // MARK: - Sending
 
   /// Reserves room for a message until ``leave(_:)``; returns false if there is none.
   mutating func enter(_ size: Int) -> Bool {
@@ -121,8 +117,6 @@ struct ReconnectingConnectionState {
     if case .over(let error?) = phase { error } else { WebSocketError.closed(code: .normalClosure, reason: "") }
   }
 
-  // MARK: - Receiving
-
   enum Delivery {
     case handOver(Receiver)
     /// Resume the deliverer: the message is kept, or dropped because nothing reads any more.
@@ -157,8 +151,6 @@ struct ReconnectingConnectionState {
     receivers.append(receiver, id: id)
     return .wait
   }
-
-  // MARK: - Ending
 
   /// The continuations to resume and the connection to close, outside of the lock.
   struct Ending {
