@@ -108,11 +108,14 @@ struct ConnectionState {
   /// Removes and returns the pings whose pong can no longer arrive, when those that have arrived were removed.
   mutating func takeLostPings() -> [PingQueue.Waiter] { ahead.isAtEnd ? pings.removeAll() : [] }
 
-  mutating func receive(id: UInt64, _ receiver: Receiver) -> MessageReception {
-    if let (message, reader) = takeMessage() { return .message(message, reader) }
-    if let outcome { return .end(outcome.error) }
+  /// Returns the next message, and the reader to resume as there is room for it.
+  mutating func receive(
+    id: UInt64, _ receiver: Receiver
+  ) -> (WaitOutcome<WebSocketMessage?>, reader: CheckedContinuation<Void, Never>?) {
+    if let (message, reader) = takeMessage() { return (.now(message), reader) }
+    if let outcome { return (outcome.error.map { .fail($0) } ?? .now(nil), nil) }
     receivers.append(receiver, id: id)
-    return .wait
+    return (.wait, nil)
   }
 
   /// Removes and returns the next message, if one has arrived.
@@ -131,10 +134,9 @@ struct ConnectionState {
     return lossReason ?? .connectionLost(reason: "The connection can no longer be used")
   }
 
-  /// Returns whether the caller has the turn immediately; `nil` if nothing may be sent any more.
-  mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {
-    guard !isClosing, outcome == nil else { return nil }
-    return turns.take(turn, id: id)
+  mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> WaitOutcome<Void> {
+    guard !isClosing, outcome == nil else { return .fail(sendError) }
+    return turns.take(turn, id: id) ? .now(()) : .wait
   }
 
   mutating func takeFreeTurn() -> Bool { !isClosing && outcome == nil && turns.takeFree() }
@@ -247,21 +249,17 @@ struct ConnectionState {
   }
 }
 
-/// What becomes of a receiver of messages.
-enum MessageReception {
-  /// The next message, and what may go on when it is read.
-  case message(WebSocketMessage, CheckedContinuation<Void, Never>?)
-  case end((any Error)?)
+/// What becomes of a caller that may have to wait.
+enum WaitOutcome<Value: Sendable> {
+  case now(Value)
   case wait
+  case fail(any Error)
 
-  /// Resumes the receiver unless it has to wait; returns whether it has to.
-  func resume(_ receiver: ConnectionState.Receiver) -> Bool {
+  /// Resumes the caller unless it has to wait; returns whether it has to.
+  func resume(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
     switch self {
-    case .message(let message, let reader):
-      reader?.resume()
-      receiver.resume(returning: message)
-    case .end(let error?): receiver.resume(throwing: error)
-    case .end(nil): receiver.resume(returning: nil)
+    case .now(let value): caller.resume(returning: value)
+    case .fail(let error): caller.resume(throwing: error)
     case .wait: return true
     }
     return false

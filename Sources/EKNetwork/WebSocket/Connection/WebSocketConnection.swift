@@ -129,7 +129,9 @@ final class WebSocketConnection: Sendable {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        state.withLock { $0.receive(id: id, receiver) }.resume(receiver)
+        let (outcome, reader) = state.withLock { $0.receive(id: id, receiver) }
+        reader?.resume()
+        return outcome.resume(receiver)
       } leave: { [state] in
         state.withLock { $0.receivers.remove(id) }
       }
@@ -170,12 +172,7 @@ final class WebSocketConnection: Sendable {
     if !Task.isCancelled, state.withLock({ $0.takeFreeTurn() }) { return }
     let id = state.withLock { $0.makeID() }
     try await withCancellableContinuation { turn in
-      switch state.withLock({ $0.takeTurn(id: id, turn) }) {
-      case true?: turn.resume()
-      case nil: turn.resume(throwing: failure())
-      case false?: return true
-      }
-      return false
+      state.withLock { $0.takeTurn(id: id, turn) }.resume(turn)
     } leave: { [state] in
       state.withLock { $0.turns.remove(id) }
     }

@@ -28,8 +28,7 @@ final class ReconnectingConnection: Sendable {
     state.withLock { $0.driver = driver }
   }
 
-  // MARK: - The driver's task
-
+  /// The driver: all that follows to ``deliver(_:)`` is part of its task.
   private func run() async {
     let outcome = await connectAgainAndAgain()
     state.withLock { $0.finish(outcome) }.resume()
@@ -112,7 +111,9 @@ final class ReconnectingConnection: Sendable {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        state.withLock { $0.receive(id, receiver) }.resume(receiver)
+        let (outcome, deliverer) = state.withLock { $0.receive(id, receiver) }
+        deliverer?.resume()
+        return outcome.resume(receiver)
       } leave: { [state] in
         state.withLock { $0.receivers.remove(id) }
       }

@@ -79,24 +79,8 @@ struct ReconnectingConnectionState {
     pendingBytes -= size
   }
 
-  enum Outcome<Value: Sendable> {
-    case now(Value)
-    case wait
-    case fail(any Error)
-
-    /// Resumes the caller unless it has to wait; returns whether it has to.
-    func resume(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
-      switch self {
-      case .now(let value): caller.resume(returning: value)
-      case .fail(let error): caller.resume(throwing: error)
-      case .wait: return true
-      }
-      return false
-    }
-  }
-
   /// Gives the turn to one sender at a time, which keeps it when a connection is lost, so that the order is preserved.
-  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Outcome<Void> {
+  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> WaitOutcome<Void> {
     guard isRunning else { return .fail(sendError) }
     return turns.take(turn, id: id) ? .now(()) : .wait
   }
@@ -104,7 +88,7 @@ struct ReconnectingConnectionState {
   mutating func endTurn() -> Turn? { turns.passOn() }
 
   /// Returns the connection to send on, for the sender that has the turn.
-  mutating func awaitLink(_ waiter: LinkWaiter) -> Outcome<WebSocket> {
+  mutating func awaitLink(_ waiter: LinkWaiter) -> WaitOutcome<WebSocket> {
     guard isRunning else { return .fail(sendError) }
     if let link { return .now(link) }
     linkWaiter = waiter
@@ -142,14 +126,17 @@ struct ReconnectingConnectionState {
     return .done
   }
 
-  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> MessageReception {
+  /// Returns the next message, and its deliverer to resume.
+  mutating func receive(
+    _ id: UInt64, _ receiver: Receiver
+  ) -> (WaitOutcome<WebSocketMessage?>, deliverer: CheckedContinuation<Void, Never>?) {
     if !parked.isEmpty {
       let (message, deliverer) = parked.removeFirst()
-      return .message(message, deliverer)
+      return (.now(message), deliverer)
     }
-    if case .over(let error) = phase { return .end(error) }
+    if case .over(let error) = phase { return (error.map { .fail($0) } ?? .now(nil), nil) }
     receivers.append(receiver, id: id)
-    return .wait
+    return (.wait, nil)
   }
 
   /// The continuations to resume and the connection to close, outside of the lock.
