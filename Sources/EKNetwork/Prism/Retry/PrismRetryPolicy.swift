@@ -76,8 +76,8 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
 
   /// Returns the delay according to the formula.
   public func delay(for attempt: Int) -> Duration {
-    // Floating point does not overflow: a result that is too large is infinite, and longer than the longest delay. 2¹⁰²³ is the
-    // largest finite power of two: 0 × ∞ would be NaN.
+    // Floating point does not overflow: a result that is too large is infinite, and longer than the longest delay.
+    // 2¹⁰²³ is the largest finite power of two: 0 × ∞ would be NaN.
     let doublings = Double(min(max(attempt, 0), 1023))
     let full = baseDelay.timeInterval * exp2(doublings) + 0.5 * min(max(random(), 0), 1)
     return full < maxDelay.timeInterval ? min(.seconds(full), maxDelay) : maxDelay
