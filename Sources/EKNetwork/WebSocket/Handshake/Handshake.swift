@@ -183,11 +183,10 @@ struct HandshakeResponse: Sendable {
     var offset = 0
     while let event = bytes.withUnsafeBytes({ parser.next($0, &offset) }) {
       guard size + offset <= Self.maximumSize else { throw Self.tooLong }
-      let rest = Array(bytes[offset...])
       switch event {
-      case .interim(let head) where head.statusCode == 101: return try agreement(head, rest: rest)
+      case .interim(let head) where head.statusCode == 101: return try agreement(head, rest: Array(bytes[offset...]))
       case .head(let head):
-        refusal = HandshakeRefusal(head, parser, rest: rest)
+        refusal = HandshakeRefusal(head, parser, rest: Array(bytes[offset...]))
         throw .refused(status: head.statusCode, headers: Self.headers(head))
       case .failure(.dataLengthExceedsMaximum, _): throw Self.tooLong
       case .failure(_, let text): throw .invalidHandshake(reason: text)
