@@ -172,9 +172,9 @@ struct Exchange: Sendable {
     request.decodesContent = decodesContent
     request.maximumInflation = limits.inflation
     request.wantsTimings = log?.wantsTimings ?? false
-    request.onSend = onSend ?? progress?.onSend
+    request.onSend = onSend ?? progress?.sent
     request.onInterim = onInterim
-    request.onReceive = progress.map { BodyObserver(accepted: accepted, report: $0.onReceive) }
+    request.onReceive = progress.map { BodyObserver(accepted: accepted, report: $0.received) }
     return request
   }
 

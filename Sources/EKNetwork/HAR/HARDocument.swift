@@ -2,135 +2,111 @@ import Foundation
 
 /// A HAR 1.2 file as it is written. Names that begin with an underscore are extensions, which the format allows.
 enum HARDocument {
-  static let version = "1.2"
-
   static func data(_ exchanges: [HARExchange], redaction: HARRedaction, dropped: Int) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let log = Log(redaction: redaction, comment: dropped > 0 ? "\(dropped) older entries were dropped" : nil)
+    let log = object([
+      "version": "1.2", "creator": ["name": "EKNetwork", "version": "0.1.0"],
+      "_redaction": try JSONValue(encoding: redaction),
+      "comment": dropped > 0 ? "\(dropped) older entries were dropped" : .null,
+    ])
     // Entry by entry: encoding all of them at once would take several times the memory.
     var data = Data("{\"log\":".utf8) + (try encoder.encode(log)).dropLast() + Data(",\"entries\":[".utf8)
     for (index, exchange) in exchanges.enumerated() {
       if index > 0 { data.append(UInt8(ascii: ",")) }
       data.append(UInt8(ascii: "\n"))
-      data.append(try encoder.encode(Entry(exchange)))
+      data.append(try encoder.encode(entry(exchange)))
     }
     return data + Data("\n]}}\n".utf8)
   }
 
-  struct Log: Encodable {
-    struct Creator: Encodable {
-      var name = "EKNetwork"
-      var version = "0.1.0"
-    }
+  private static func entry(_ exchange: HARExchange) -> JSONValue {
+    let version = JSONValue.string(exchange.protocolName ?? "unknown")
+    let started = exchange.started.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    return object([
+      "startedDateTime": .string(started), "time": .double(exchange.timings.time),
+      "request": request(exchange.request, version), "response": response(exchange, version), "cache": [:],
+      "timings": .object(exchange.timings.phases.mapValues(JSONValue.double)),
+      "serverIPAddress": text(exchange.remoteAddress),
+      // By which the developer tools of browsers sort and filter.
+      "_resourceType": "fetch",
+    ])
+  }
 
-    var version = HARDocument.version
-    var creator = Creator()
-    var redaction: HARRedaction
+  private static func request(_ request: HARRequest, _ version: JSONValue) -> JSONValue {
+    let query = URLComponents(string: request.url)?.queryItems ?? []
+    return object([
+      "method": .string(request.method), "url": .string(request.url), "httpVersion": version,
+      // Cookies are in the header fields.
+      "cookies": [], "headers": fields(request.fields),
+      "queryString": .array(query.map { field($0.name, $0.value ?? "") }),
+      "postData": request.body.map(postData) ?? .null, "headersSize": -1,
+      "bodySize": .int(request.body.map { $0.size ?? -1 } ?? 0),
+      "_fingerprints": request.fingerprints.isEmpty ? .null : .object(request.fingerprints.mapValues(JSONValue.string)),
+    ])
+  }
+
+  private static func postData(_ body: HARRequestBody) -> JSONValue {
+    let (content, encoding) = encoded(body.data ?? Data())
     var comment: String?
-
-    enum CodingKeys: String, CodingKey {
-      case version, creator, comment
-      case redaction = "_redaction"
+    if let data = body.data {
+      if Int64(data.count) < body.size ?? 0 { comment = "Cut off after \(data.count) bytes" }
+    } else {
+      comment = body.digest == nil ? "Streamed, not kept" : "Not kept"
     }
+    return object([
+      "mimeType": .string(body.type), "text": content, "comment": text(comment), "_encoding": encoding,
+      "_digest": text(body.digest), "_omitted": comment == nil ? .null : true,
+    ])
   }
 
-  struct Field: Codable {
-    var name: String
-    var value: String
+  private static func response(_ exchange: HARExchange, _ version: JSONValue) -> JSONValue {
+    let response = exchange.response
+    let location = try? response?.fields.single("location")
+    // How many bytes a decoded body had on the wire is not known.
+    let size = response?.fields.value("content-encoding") == nil ? response?.content.size : nil
+    return object([
+      "status": .int(Int64(response?.status ?? 0)), "statusText": .string(response?.reason ?? ""),
+      "httpVersion": version, "cookies": [], "headers": response.map { fields($0.fields) } ?? [],
+      "content": content(of: response), "redirectURL": .string(location ?? ""), "headersSize": -1,
+      "bodySize": .int(size ?? -1),
+      // The received bytes as Chromium shows them, which would otherwise add the unknown size of the head.
+      "_transferSize": size.map(JSONValue.int) ?? .null, "_error": text(exchange.error),
+    ])
   }
 
-  struct Nothing: Codable {}
-
-  struct Entry: Encodable {
-    var startedDateTime: String
-    var time: Double
-    var request: Request
-    var response: Response
-    var cache = Nothing()
-    var timings: [String: Double]
-    var serverIPAddress: String?
-    /// By which the developer tools of browsers sort and filter.
-    var resourceType = "fetch"
-
-    enum CodingKeys: String, CodingKey {
-      case startedDateTime, time, request, response, cache, timings, serverIPAddress
-      case resourceType = "_resourceType"
-    }
+  private static func content(of response: HARExchange.Response?) -> JSONValue {
+    let body = response?.content ?? HARContent()
+    let (content, encoding) = encoded(body.data)
+    let cut = body.data.isEmpty ? "Not kept" : "Cut off after \(body.data.count) bytes"
+    return object([
+      "size": .int(body.size), "mimeType": .string(response?.fields.value("content-type") ?? "x-unknown"),
+      "text": content, "encoding": encoding, "comment": text(body.isTruncated ? cut : nil),
+      "_pieces": body.pieces.count > 1 ? .array(body.pieces.map { .int(Int64($0)) }) : .null,
+      "_truncated": body.isTruncated ? true : .null,
+    ])
   }
 
-  struct Request: Encodable {
-    var method: String
-    var url: String
-    var httpVersion: String
-    // Cookies are in the header fields.
-    var cookies: [Nothing] = []
-    var headers: [Field]
-    var queryString: [Field]
-    var postData: PostData?
-    var headersSize = -1
-    var bodySize: Int64
-    var fingerprints: [String: String]?
-
-    enum CodingKeys: String, CodingKey {
-      case method, url, httpVersion, cookies, headers, queryString, postData, headersSize, bodySize
-      case fingerprints = "_fingerprints"
-    }
+  private static func fields(_ fields: HeaderFieldList) -> JSONValue {
+    .array(fields.fields.map { field($0.name, $0.value) })
   }
 
-  struct PostData: Encodable {
-    var mimeType: String
-    var text = ""
-    var comment: String?
-    var encoding: String?
-    var digest: String?
-    var isOmitted: Bool?
-
-    enum CodingKeys: String, CodingKey {
-      case mimeType, text, comment
-      case encoding = "_encoding"
-      case digest = "_digest"
-      case isOmitted = "_omitted"
-    }
+  private static func field(_ name: String, _ value: String) -> JSONValue {
+    ["name": .string(name), "value": .string(value)]
   }
 
-  struct Response: Encodable {
-    var status = 0
-    var statusText = ""
-    var httpVersion: String
-    var cookies: [Nothing] = []
-    var headers: [Field] = []
-    var content = Content()
-    var redirectURL = ""
-    var headersSize = -1
-    var bodySize: Int64 = -1
-    /// The received bytes as Chromium shows them, which would otherwise add the unknown size of the head.
-    var transferSize: Int64?
-    var error: String?
-
-    enum CodingKeys: String, CodingKey {
-      case status, statusText, httpVersion, cookies, headers, content, redirectURL, headersSize, bodySize
-      case transferSize = "_transferSize"
-      case error = "_error"
-    }
+  /// Returns bytes as text that JSON can represent, and its encoding.
+  private static func encoded(_ data: Data) -> (JSONValue, encoding: JSONValue) {
+    if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }) { return (.string(text), .null) }
+    return (.string(data.base64EncodedString()), "base64")
   }
 
-  struct Content: Encodable {
-    var size: Int64 = 0
-    var mimeType = "x-unknown"
-    var text = ""
-    var encoding: String?
-    var comment: String?
-    var pieces: [Int]?
-    var isTruncated: Bool?
+  private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
-    enum CodingKeys: String, CodingKey {
-      case size, mimeType, text, encoding, comment
-      case pieces = "_pieces"
-      case isTruncated = "_truncated"
-    }
+  /// Returns an object without the members that are `null`, which the format does not know.
+  private static func object(_ members: [String: JSONValue]) -> JSONValue {
+    .object(members.filter { $0.value != .null })
   }
-
 }
 
 /// A recorded request: enough to recognise it, and no more of its secrets than may be recorded.
@@ -245,85 +221,5 @@ struct HARTimings: Sendable, Equatable {
   private static func milliseconds(_ duration: Duration) -> Double {
     let (seconds, attoseconds) = duration.sleepable.components
     return Double(seconds) * 1000 + Double(attoseconds / 1_000_000_000_000) / 1000
-  }
-}
-
-extension HARDocument.Entry {
-  init(_ exchange: HARExchange) {
-    let version = exchange.protocolName ?? "unknown"
-    self.init(
-      startedDateTime: exchange.started.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
-      time: exchange.timings.time, request: HARDocument.Request(exchange.request, version: version),
-      response: HARDocument.Response(exchange, version: version), timings: exchange.timings.phases,
-      serverIPAddress: exchange.remoteAddress)
-  }
-}
-
-extension HARDocument.Request {
-  fileprivate init(_ request: HARRequest, version: String) {
-    let query = URLComponents(string: request.url)?.queryItems ?? []
-    self.init(
-      method: request.method, url: request.url, httpVersion: version, headers: HARDocument.fields(request.fields),
-      queryString: query.map { HARDocument.Field(name: $0.name, value: $0.value ?? "") },
-      postData: request.body.map { HARDocument.PostData($0) },
-      bodySize: request.body.map { $0.size ?? -1 } ?? 0,
-      fingerprints: request.fingerprints.isEmpty ? nil : request.fingerprints)
-  }
-}
-
-extension HARDocument.PostData {
-  fileprivate init(_ body: HARRequestBody) {
-    self.init(mimeType: body.type, digest: body.digest)
-    guard let data = body.data else {
-      comment = body.digest == nil ? "Streamed, not kept" : "Not kept"
-      isOmitted = true
-      return
-    }
-    if Int64(data.count) < body.size ?? 0 {
-      comment = "Cut off after \(data.count) bytes"
-      isOmitted = true
-    }
-    (text, encoding) = HARDocument.text(data)
-  }
-}
-
-extension HARDocument.Response {
-  fileprivate init(_ exchange: HARExchange, version: String) {
-    self.init(httpVersion: version, error: exchange.error)
-    guard let response = exchange.response else { return }
-    status = response.status
-    statusText = response.reason
-    headers = HARDocument.fields(response.fields)
-    redirectURL = (try? response.fields.single("location")) ?? ""
-    content = HARDocument.Content(response.content, type: response.fields.value("content-type"))
-    // How many bytes a decoded body had on the wire is not known.
-    guard response.fields.value("content-encoding") == nil else { return }
-    bodySize = response.content.size
-    transferSize = bodySize
-  }
-}
-
-extension HARDocument.Content {
-  fileprivate init(_ content: HARContent, type: String?) {
-    size = content.size
-    if let type { mimeType = type }
-    if content.isTruncated {
-      comment = content.data.isEmpty ? "Not kept" : "Cut off after \(content.data.count) bytes"
-      isTruncated = true
-    }
-    (text, encoding) = HARDocument.text(content.data)
-    if content.pieces.count > 1 { pieces = content.pieces }
-  }
-}
-
-extension HARDocument {
-  fileprivate static func fields(_ fields: HeaderFieldList) -> [Field] {
-    fields.fields.map { Field(name: $0.name, value: $0.value) }
-  }
-
-  /// Returns bytes as text that JSON can represent.
-  fileprivate static func text(_ data: Data) -> (text: String, encoding: String?) {
-    if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }) { return (text, nil) }
-    return (data.base64EncodedString(), "base64")
   }
 }

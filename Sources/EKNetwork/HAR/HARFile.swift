@@ -124,16 +124,11 @@ struct HARFile: Decodable {
       let isMarked = data.starts(with: [0xEF, 0xBB, 0xBF])
       return try JSONDecoder().decode(HARFile.self, from: isMarked ? data.dropFirst(3) : data)
     } catch let error as DecodingError {
-      throw HARError(error)
+      throw .notHAR(reason: error.reason(below: 0))
     } catch {
       throw .notHAR(reason: "it cannot be decoded")
     }
   }
-}
-
-extension HARError {
-  /// Creates an error with the location of a decoding error, without any content of the file.
-  fileprivate init(_ error: DecodingError) { self = .notHAR(reason: error.reason(below: 0)) }
 }
 
 extension DecodingError {
@@ -189,36 +184,31 @@ struct HARExchangeList {
   private let maximumSize: Int
   private var lastNumber = 0
   private var size = 0
-  private(set) var exchanges: ArraySlice<HARExchange> = []
+  private var kept = KeyedQueue<Int, HARExchange>()
   private(set) var dropped = 0
-  private var unreleased = 0
 
   init(_ options: HAROptions) {
     maximumEntries = max(0, options.maximumEntries)
     maximumSize = max(0, options.maximumSize)
   }
 
+  var count: Int { kept.count }
+  var exchanges: [HARExchange] { kept.all }
+
   /// Returns the number of a request that is about to be sent.
   mutating func nextNumber() -> Int { lastNumber.increment() }
 
   mutating func append(_ exchange: HARExchange) {
-    exchanges.append(exchange)
+    kept.append(exchange, id: exchange.number)
     size += exchange.cost
-    while exchanges.count > maximumEntries || size > maximumSize, let first = exchanges.popFirst() {
+    while kept.count > maximumEntries || size > maximumSize, let first = kept.popFirst() {
       size -= first.cost
       dropped += 1
-      unreleased += 1
-    }
-    // Elements removed from the front of a slice stay in its storage.
-    if unreleased > exchanges.count {
-      exchanges = ArraySlice(Array(exchanges))
-      unreleased = 0
     }
   }
 
   mutating func removeAll() {
-    exchanges = []
-    unreleased = 0
+    kept = KeyedQueue()
     size = 0
     dropped = 0
   }
@@ -293,7 +283,7 @@ extension HARRequestBody {
   /// dictionary, and the boundary of a form, which is random. A long JSON body is not parsed, neither here nor when it is
   /// replayed: that takes many times its size in memory.
   private static func canonical(_ body: Data, type: String) -> Data {
-    let media = type.lowercased().prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    let media = type.mediaType
     if media.hasSuffix("/json") || media.hasSuffix("+json") {
       guard body.count <= longestParsed else { return body }
       let encoder = JSONEncoder()

@@ -84,20 +84,14 @@ public final class HARRecorder: NetworkMiddleware {
     }
   }
 
-  // MARK: - Entries
-
   /// The number of recorded entries. An exchange that is under way does not count yet.
-  public var entryCount: Int { backlog.withLock { $0.exchanges.count } }
+  public var entryCount: Int { backlog.withLock { $0.count } }
 
   /// The number of entries that were dropped because of the limits.
   public var droppedEntryCount: Int { backlog.withLock { $0.dropped } }
 
   /// Removes all entries. An exchange that is under way is recorded when it ends.
-  public func removeAll() {
-    backlog.withLock { $0.removeAll() }
-  }
-
-  // MARK: - The file
+  public func removeAll() { backlog.withLock { $0.removeAll() } }
 
   /// Returns the entries as a HAR 1.2 file, in JSON, in the order in which their requests were sent.
   ///

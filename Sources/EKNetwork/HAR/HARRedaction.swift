@@ -20,8 +20,6 @@ struct HARRedaction: Codable, Sendable, Equatable {
   let salt: String
   let hidesSecrets: Bool
 
-  // MARK: - Digests
-
   /// Returns a digest of 128 bits, in hexadecimal digits.
   func digest(_ data: Data) -> String {
     var digest = salt
@@ -48,8 +46,6 @@ struct HARRedaction: Codable, Sendable, Equatable {
       && digits.utf8.allSatisfy { $0.isDigit || (0x61...0x66).contains($0) }
   }
 
-  // MARK: - URLs
-
   /// Returns the URL in the form in which it is written and compared, without user, password and fragment (RFC 3986
   /// §6.2.2.1, §6.2.3).
   func url(_ url: URL) -> String {
@@ -61,8 +57,6 @@ struct HARRedaction: Codable, Sendable, Equatable {
     if parts.percentEncodedPath.isEmpty, parts.percentEncodedHost != nil { parts.percentEncodedPath = "/" }
     return (parts.url ?? url).text(hiding: pseudonym) ?? Self.hidden
   }
-
-  // MARK: - Fields
 
   /// Returns the value of a header field as it is written.
   ///

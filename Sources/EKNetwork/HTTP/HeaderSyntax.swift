@@ -78,9 +78,11 @@ enum ObsoleteText {
 
 /// The comma-separated lists of header fields (RFC 9110 §5.6.1).
 enum FieldList {
-  /// Returns the members of a list without surrounding whitespace, omitting empty ones. A comma within a quoted string
-  /// does not separate members.
-  static func members(_ value: String) -> [Substring] {
+  /// Returns the members of a list without surrounding whitespace. A separator within a quoted string does not separate
+  /// members.
+  static func members(
+    _ value: String, separatedBy separator: UInt8 = UInt8(ascii: ","), omittingEmpty: Bool = true
+  ) -> [Substring] {
     var members: [Substring] = []
     var start = value.startIndex
     var index = start
@@ -88,7 +90,7 @@ enum FieldList {
     let bytes = value.utf8
     func add(until end: String.Index) {
       let member = value[start..<end].trimmingBlanks()
-      if !member.isEmpty { members.append(member) }
+      if !member.isEmpty || !omittingEmpty { members.append(member) }
     }
     while index < bytes.endIndex {
       switch bytes[index] {
@@ -97,7 +99,7 @@ enum FieldList {
         // A quoted pair: the next character is taken literally (RFC 9110 §5.6.4).
         index = bytes.index(after: index)
         if index == bytes.endIndex { continue }
-      case UInt8(ascii: ",") where !isQuoted:
+      case separator where !isQuoted:
         add(until: index)
         start = bytes.index(after: index)
       default: break

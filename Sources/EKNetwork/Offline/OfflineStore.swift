@@ -72,8 +72,6 @@ final class OfflineStore: Sendable {
     return synchronize(folder) || [EINVAL, ENOTSUP, EBADF].contains(errno) ? nil : errno
   }
 
-  // MARK: - Reading
-
   /// Returns everything that an earlier queue has left, and removes the remains of unfinished copies. Files whose names
   /// no queue uses are left alone.
   func load() throws(PrismOfflineQueueError) -> Loaded { try Self.load(directory) }
@@ -163,8 +161,6 @@ final class OfflineStore: Sendable {
     else { return nil }
     return file
   }
-
-  // MARK: - Writing
 
   /// Writes a request. Once this returns, it is stored, whatever happens to the process.
   func write(_ stored: StoredRequest, _ body: Data, sequence: UInt64, retryCount: Int) throws(PrismOfflineQueueError) {
@@ -278,8 +274,6 @@ final class OfflineStore: Sendable {
     unlink(partial.path)
     return .notWritable(directory, code: code)
   }
-
-  // MARK: - Names
 
   private static func name(_ sequence: UInt64, _ retryCount: Int) -> String {
     sequence.text(digits: 20) + "-\(retryCount).request"

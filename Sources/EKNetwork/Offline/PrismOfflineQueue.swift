@@ -119,8 +119,6 @@ public actor PrismOfflineQueue {
     return PrismQueueDelivery(way: .batch(PrismQueueDelivery.Batch(send: handler)))
   }
 
-  // MARK: - Waiting requests
-
   /// The number of waiting requests, including those that are being sent.
   public var count: Int { state.count }
 
@@ -176,8 +174,6 @@ public actor PrismOfflineQueue {
     guard let store else { return entries.map(\.request) }
     return entries.map { store.take($0) }
   }
-
-  // MARK: - Sending
 
   /// Sends all waiting requests, including those that come meanwhile. Concurrent calls share one flush.
   ///

@@ -66,7 +66,7 @@ public final class NetworkProgress: @unchecked Sendable {
   extension NetworkProgress {
     /// Resets the progress to 0 for a new request, whose number is returned.
     func reset() -> UInt64 {
-      let request = latest.withLock { $0.reset() }
+      let request = latest.withLock { $0.newest.reset() }
       $totalBytes.update { $0 = nil }
       $completedBytes.update { $0 = 0 }
       $bytesPerSecond.update { $0 = nil }
@@ -79,7 +79,7 @@ public final class NetworkProgress: @unchecked Sendable {
     /// It is visible when this returns: a command-line program may block its main thread until the request ends. An
     /// observer of the fraction finds the bytes that belong to it, or later ones.
     func advance(to update: ProgressUpdate) {
-      latest.withLock { $0.advance(to: update) }
+      latest.withLock { $0.newest.advance(to: update) }
       // Each takes the newest update at the time it is set: of two concurrent calls, the last may have the older
       // update.
       $totalBytes.update { $0 = newest.totalBytes }
@@ -89,11 +89,7 @@ public final class NetworkProgress: @unchecked Sendable {
     }
 
     private var newest: ProgressUpdate { latest.withLock { $0.newest } }
-  }
-#endif
 
-#if !canImport(Combine)
-  extension NetworkProgress {
     /// A counterpart of `Combine.Published`, as far as ``NetworkProgress`` needs one: a value that can be set and read
     /// on any thread and whose changes can be iterated.
     @propertyWrapper
@@ -254,7 +250,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 struct PendingProgress {
   enum Step { case publish, schedule, nothing }
 
-  private(set) var newest = ProgressUpdate()
+  var newest = ProgressUpdate()
   private var isScheduled = false
 
   mutating func report(onMainThread isMain: Bool, _ change: (inout ProgressUpdate) -> Void) -> Step {
@@ -262,10 +258,6 @@ struct PendingProgress {
     if isMain { return .publish }
     return exchange(&isScheduled, with: true) ? .nothing : .schedule
   }
-
-  mutating func reset() -> UInt64 { newest.reset() }
-
-  mutating func advance(to newer: ProgressUpdate) { newest.advance(to: newer) }
 
   mutating func take() -> ProgressUpdate {
     isScheduled = false

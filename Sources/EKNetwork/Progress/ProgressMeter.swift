@@ -180,34 +180,22 @@ final class ProgressReporter: Sendable {
     request = progress.reset()
   }
 
-  /// The closure that a transport calls with the number of body bytes sent so far.
-  var onSend: @Sendable (_ sent: Int64, _ total: Int64?) -> Void {
-    { self.sent($0, of: $1) }
-  }
-
-  /// The closure that a transport calls with the number of body bytes received so far.
-  var onReceive: @Sendable (_ received: Int64, _ total: Int64?) -> Void {
-    { self.received($0, of: $1) }
-  }
-
+  /// A transport calls it with the number of body bytes sent so far.
   func sent(_ bytes: Int64, of total: Int64?) {
     let now = now()
     perform(meter.withLock { $0.sent(bytes, of: total, at: now) })
   }
 
+  /// A transport calls it with the number of body bytes received so far.
   func received(_ bytes: Int64, of total: Int64?) {
     let now = now()
     perform(meter.withLock { $0.received(bytes, of: total, at: now) })
   }
 
-  func restarted() {
-    meter.withLock { $0.restarted() }
-  }
+  func restarted() { meter.withLock { $0.restarted() } }
 
   /// Marks the request as successful. On Linux the progress is 1 when this returns.
-  func succeeded() {
-    perform(meter.withLock { $0.succeeded() })
-  }
+  func succeeded() { perform(meter.withLock { $0.succeeded() }) }
 
   /// Called outside the lock: two threads may arrive here out of order, and the later update is kept.
   private func perform(_ action: ProgressMeter.Action) {

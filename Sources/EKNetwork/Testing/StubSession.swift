@@ -51,7 +51,7 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
   ///     routes match, the one that was added last is used.
   ///   - replies: The replies. If there are none, the route is removed.
   public func on(_ method: HTTPMethod, _ path: String, _ replies: Reply...) {
-    state.withLock { $0.routes.set(method.rawValue, path, replies: replies) }
+    state.withLock { $0.routes.set(method.rawValue, path, replies.map { reply in { _ in reply } }) }
   }
 
   /// Sets a closure that makes the replies to requests.
@@ -62,7 +62,7 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
   ///   - reply: Called for each request, on any thread, and concurrently for concurrent requests. An error that it
   ///     throws fails the request.
   public func on(_ method: HTTPMethod, _ path: String, reply: @escaping @Sendable (URLRequest) async throws -> Reply) {
-    state.withLock { $0.routes.set(method.rawValue, path, closure: reply) }
+    state.withLock { $0.routes.set(method.rawValue, path, [reply]) }
   }
 
   /// The requests so far, in order, unexpected ones included.
@@ -91,16 +91,12 @@ public final class StubSession: URLSessionProtocol, URLSessionStreamingProtocol,
     guard let url = request.url else { throw URLError(.badURL) }
     let method = request.httpMethod ?? "GET"
     let path = StubRoutes.sent(URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? url.path)
-    let (source, routes) = state.withLock { state in
+    let (makeReply, routes) = state.withLock { state in
       state.requests.append(request)
       return (state.routes.next(method, path), state.routes.descriptions)
     }
-    let reply: Reply
-    switch source {
-    case .reply(let next): reply = next
-    case .closure(let closure): reply = try await closure(request)
-    case nil: throw UnexpectedRequest(request: "\(method) \(path)", routes: routes)
-    }
+    guard let makeReply else { throw UnexpectedRequest(request: "\(method) \(path)", routes: routes) }
+    let reply = try await makeReply(request)
     if reply.delay > .zero {
       let timeout = Duration(timeInterval: request.timeoutInterval)
       let isInTime = timeout.map { reply.delay <= $0 } ?? true
@@ -169,21 +165,18 @@ extension StubSession {
 
 /// The routes of a stub session: the replies to each method and path.
 struct StubRoutes {
-  enum Source {
-    case reply(StubSession.Reply)
-    case closure(@Sendable (URLRequest) async throws -> StubSession.Reply)
-  }
+  typealias MakeReply = @Sendable (URLRequest) async throws -> StubSession.Reply
 
   private struct Route {
     let method: String
     let path: String
     let segments: [Substring]
-    var replies: ArraySlice<StubSession.Reply> = []
-    var closure: (@Sendable (URLRequest) async throws -> StubSession.Reply)?
+    var replies: ArraySlice<MakeReply>
 
-    init(_ method: String, _ path: String) {
+    init(_ method: String, _ path: String, _ replies: [MakeReply]) {
       self.method = method
       self.path = StubRoutes.sent(path)
+      self.replies = replies[...]
       segments = self.path.split(separator: "/", omittingEmptySubsequences: false)
     }
 
@@ -200,24 +193,18 @@ struct StubRoutes {
 
   var descriptions: [String] { routes.map { "\($0.method) \($0.path)" } }
 
-  mutating func set(
-    _ method: String, _ path: String, replies: [StubSession.Reply] = [],
-    closure: (@Sendable (URLRequest) async throws -> StubSession.Reply)? = nil
-  ) {
-    var route = Route(method, path)
+  mutating func set(_ method: String, _ path: String, _ replies: [MakeReply]) {
+    let route = Route(method, path, replies)
     routes.removeAll { $0.method == method && $0.path == route.path }
-    guard !replies.isEmpty || closure != nil else { return }
-    (route.replies, route.closure) = (replies[...], closure)
-    routes.append(route)
+    if !replies.isEmpty { routes.append(route) }
   }
 
   /// Returns the next reply to a request; the last reply of a route is repeated.
-  mutating func next(_ method: String, _ path: String) -> Source? {
+  mutating func next(_ method: String, _ path: String) -> MakeReply? {
     let segments = path.split(separator: "/", omittingEmptySubsequences: false)
     guard let index = routes.lastIndex(where: { $0.matches(method, segments) }) else { return nil }
-    if let closure = routes[index].closure { return .closure(closure) }
     let reply = routes[index].replies.first
     if routes[index].replies.count > 1 { routes[index].replies.removeFirst() }
-    return reply.map { .reply($0) }
+    return reply
   }
 }

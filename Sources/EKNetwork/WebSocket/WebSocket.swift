@@ -31,15 +31,6 @@ public final class WebSocket: Sendable, AsyncSequence {
 
   deinit { connection.abandon() }
 
-  /// Closes the connection in the background.
-  func abandon(_ code: WebSocketCloseCode = .goingAway) { connection.abandon(code) }
-
-  /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.
-  func discard(_ code: WebSocketCloseCode = .goingAway) { connection.discard(code) }
-
-  /// Ends the connection immediately.
-  func cancel() { connection.cancel() }
-
   /// Opens a WebSocket.
   ///
   /// - Parameters:
@@ -71,7 +62,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     let transport = try ByteTransports.make(handshake.address, options)
     let agreement: HandshakeResponse.Agreement
     do {
-      agreement = try await Handshake.run(handshake, on: transport, options: options, url: request.url) { lines in
+      agreement = try await Handshake.run(handshake, on: transport, options: options) { lines in
         if let url = request.url { cookies.store(setCookieLines: lines, for: url, request: request) }
       }
     } catch let error as URLError {

@@ -73,7 +73,7 @@ import Testing
       // A clock that stands still lets nobody through who really sleeps.
       await clock.waitForSleepers()
       #expect(socket.closeCode == nil)
-      socket.cancel()
+      socket.connection.cancel()
     }
     add("WebSocketReconnectPolicy") {
       for delay in ExtremeNumbersTests.delays(WebSocketReconnectPolicy(initialDelay: $0, maximumDelay: $0)) {

@@ -27,10 +27,10 @@ import Testing
     let progress = NetworkProgress()
     let time = ManualTime()
     let reporter = reporter(progress, time)
-    reporter.onReceive(10, 100)
+    reporter.received(10, of: 100)
     #expect(progress.fractionCompleted == 0.1)
-    reporter.onReceive(20, 100)
-    reporter.onReceive(30, 100)
+    reporter.received(20, of: 100)
+    reporter.received(30, of: 100)
     #expect(progress.fractionCompleted == 0.1)
     time.advance(by: .milliseconds(33))
     #expect(progress.fractionCompleted == 0.3)
@@ -42,10 +42,10 @@ import Testing
     let progress = NetworkProgress()
     let time = ManualTime()
     let first = reporter(progress, time)
-    first.onSend(1 << 19, 1 << 20)
+    first.sent(1 << 19, of: 1 << 20)
     first.restarted()
     time.advance(by: .seconds(1))
-    first.onSend(0, 1 << 20)
+    first.sent(0, of: 1 << 20)
     #expect(progress.fractionCompleted == 0.5)
     first.succeeded()
     let second = reporter(progress, time)
@@ -59,9 +59,8 @@ import Testing
       for _ in 0..<50 {
         let progress = NetworkProgress()
         let reporter = ProgressReporter(progress)
-        let onSend = reporter.onSend
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
-          for step in 0..<100 { onSend(Int64(step * 8 + thread) << 10, 1 << 20) }
+          for step in 0..<100 { reporter.sent(Int64(step * 8 + thread) << 10, of: 1 << 20) }
           if thread == 3 { reporter.succeeded() }
         }
         #expect(progress.fractionCompleted == 1)
@@ -71,8 +70,8 @@ import Testing
     @Test func timerPublishesLastReportOfBurst() async {
       let progress = NetworkProgress()
       let reporter = ProgressReporter(progress)
-      reporter.onReceive(1, 4)
-      reporter.onReceive(2, 4)
+      reporter.received(1, of: 4)
+      reporter.received(2, of: 4)
       for await fraction in progress.$fractionCompleted.values where fraction == 0.5 { break }
       #expect(progress.fractionCompleted == 0.5)
     }

@@ -62,15 +62,14 @@ import Testing
   @Test func turnPassesToNextSender() async throws {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     try await withCheckedThrowingContinuation { turn in
-      let isFree = state.takeTurn(id: 1, turn)
-      #expect(isFree == true)
-      turn.resume()
+      let waits = state.takeTurn(id: 1, turn).resume(turn)
+      #expect(!waits)
     }
     let isTaken = !state.takeFreeTurn()
     #expect(isTaken)
     try await withCheckedThrowingContinuation { turn in
-      let isFree = state.takeTurn(id: 2, turn)
-      #expect(isFree == false)
+      let waits = state.takeTurn(id: 2, turn).resume(turn)
+      #expect(waits)
       let next = state.endTurn().next
       #expect(next != nil)
       next?.resume()
@@ -122,8 +121,8 @@ import Testing
     #expect(isFree)
     await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) {
       try await withCheckedThrowingContinuation { turn in
-        let hasTurn = state.takeTurn(id: 1, turn)
-        #expect(hasTurn == false)
+        let waits = state.takeTurn(id: 1, turn).resume(turn)
+        #expect(waits)
         state.close([1]).waiting.resume()
       }
     }

@@ -169,7 +169,7 @@ struct WebSocketLoadTests {
         clock.advance(by: .seconds(10))
         await Task.yield()
       }
-      socket.cancel()
+      socket.connection.cancel()
     }
     await #expect(throws: WebSocketError.timedOut) { try await socket.receive() }
     ticking.cancel()

@@ -88,25 +88,7 @@ enum RateLimitFields {
   }
 
   private static func member(_ text: Substring) -> Member? {
-    var parts: [Substring] = []
-    var start = text.startIndex
-    var isQuoted = false
-    var isEscaped = false
-    for index in text.indices {
-      let character = text[index]
-      if isEscaped {
-        isEscaped = false
-      } else if character == "\\", isQuoted {
-        isEscaped = true
-      } else if character == "\"" {
-        isQuoted.toggle()
-      } else if character == ";", !isQuoted {
-        parts.append(text[start..<index])
-        start = text.index(after: index)
-      }
-    }
-    guard !isQuoted else { return nil }
-    parts.append(text[start...])
+    let parts = FieldList.members(String(text), separatedBy: UInt8(ascii: ";"), omittingEmpty: false)
     var parameters: [String: String] = [:]
     for part in parts.dropFirst() {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -114,7 +96,7 @@ enum RateLimitFields {
       guard !name.isEmpty else { return nil }
       parameters[String(name)] = pair.count == 2 ? String(pair[1].trimmingBlanks()) : ""
     }
-    guard let name = parts.first?.trimmingBlanks(), !name.isEmpty else { return nil }
+    guard let name = parts.first, !name.isEmpty else { return nil }
     return (name.unquoted(), parameters)
   }
 }
@@ -166,8 +148,6 @@ final class RateLimitLine: Sendable {
   var underWayCount: Int { book.withLock { $0.entries.values.reduce(0) { $0 + $1.state.underWay } } }
   var waitingCount: Int { book.withLock { $0.entries.values.reduce(0) { $0 + $1.state.waitingCount } } }
 
-  // MARK: - Requests
-
   /// Waits until the request may be sent.
   ///
   /// - Returns: The generation for ``leave(_:of:report:)``, which has to be called after it has been sent; `nil` if the
@@ -216,8 +196,6 @@ final class RateLimitLine: Sendable {
     }
     carryOut(consequences, host: key.origin.host)
   }
-
-  // MARK: - Waiting
 
   /// Stores the continuation and returns true, or resumes it.
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {

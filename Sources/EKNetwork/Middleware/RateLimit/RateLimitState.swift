@@ -57,8 +57,6 @@ struct RateLimitState: Sendable {
       && allowances.values.allSatisfy { ($0.reset ?? now) <= now }
   }
 
-  // MARK: - Events
-
   /// Admits an arriving request if it need not wait; otherwise ``arrive(_:at:)`` has to be called. Whatever is admitted
   /// belongs to the current generation.
   mutating func arriveIfOpen(at now: Duration) -> Arrival {
@@ -150,8 +148,6 @@ struct RateLimitState: Sendable {
     }
     return min(wake, first.deadline)
   }
-
-  // MARK: - Rules
 
   private mutating func settle(at now: Duration) {
     for name in allowances.keys where allowances[name]?.settle(at: now) == true {

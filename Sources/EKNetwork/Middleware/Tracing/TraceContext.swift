@@ -91,8 +91,6 @@ public struct TraceContext: Sendable, Hashable {
       tracestate: tracestate)
   }
 
-  // MARK: - Digits
-
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64? {
     var number: UInt64 = 0
     for byte in bytes {

@@ -119,9 +119,7 @@ enum EntityDecoding {
     }
     throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is not a date of ISO 8601.")
   }
-}
 
-extension EntityDecoding {
   /// Decodes the body of a response with the request's own `decode`. A decoding error is reported as an invalid
   /// response, unless the request throws a `PrismNetworkError` or a `PrismNetworkFailure` of its own.
   static func decode<Request: PrismNetworkRequest>(

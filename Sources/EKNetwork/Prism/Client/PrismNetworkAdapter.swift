@@ -260,9 +260,7 @@ extension PrismNetworkAdapter {
       },
       decode: { try EntityDecoding.decode($0, for: request, sentAs: $1 ?? urlRequest, with: formatter) })
   }
-}
 
-extension PrismNetworkAdapter {
   /// Returns the request as it is sent.
   private nonisolated func hop(_ urlRequest: URLRequest) throws -> HopRequest {
     do { return try HopRequest(urlRequest, session: runner.effectiveTransport.sessionSettings) } catch {

@@ -42,10 +42,8 @@ enum NetlinkMessage: Equatable, Sendable {
   /// A route that leads out of the local networks.
   case route(Route, replaces: Bool)
   case routeRemoved(Route)
-  /// The end of the response to a dump request.
+  /// The end of the response to a dump request, which may be an error.
   case done(sequence: UInt32, wasInterrupted: Bool)
-  /// An error in response to a dump request.
-  case refused(sequence: UInt32, code: Int32)
   /// A notice that messages were lost.
   case overrun
 
@@ -68,7 +66,7 @@ enum NetlinkMessage: Equatable, Sendable {
     switch type {
     case 2:  // NLMSG_ERROR; the code 0 is an acknowledgement.
       guard let code = payload.int32(0), code != 0 else { return nil }
-      return .refused(sequence: sequence, code: -code)
+      return .done(sequence: sequence, wasInterrupted: false)
     case 3: return .done(sequence: sequence, wasInterrupted: flags & 0x10 != 0)  // NLM_F_DUMP_INTR
     case 4: return .overrun
     case 16, 17: return link(payload, isRemoved: type == 17)

@@ -100,7 +100,7 @@
         repeat { count = send(descriptor, bytes.baseAddress, bytes.count, 0) } while count < 0 && errno == EINTR
         return count
       }
-      if sent < 0 { perform(state.withLock { $0.received(.refused(sequence: sequence, code: errno)) }) }
+      if sent < 0 { perform(state.withLock { $0.received(.done(sequence: sequence, wasInterrupted: false)) }) }
     }
   }
 #endif
@@ -183,9 +183,6 @@ struct NetlinkState {
     case .done(let number, let wasInterrupted):
       guard number == sequence, !open.isEmpty else { return .none }
       if wasInterrupted { mustStartOver = true }
-      return dumpEnded()
-    case .refused(let number, _):
-      guard number == sequence, !open.isEmpty else { return .none }
       return dumpEnded()
     case .overrun: return start()
     }

@@ -15,7 +15,15 @@ public final class PrismConnectivityMonitor: Sendable {
     // Without a source, connectivity is unknown: assume that there is a network.
     let state = ObservedValue(true)
     self.state = state
-    source = ConnectivitySources.make { isConnected in state.update { $0 = isConnected } }
+    // The first report may come before the source exists, the others on any thread.
+    let report: @Sendable (Bool) -> Void = { isConnected in state.update { $0 = isConnected } }
+    #if os(Linux)
+      source = NetlinkSource(report)
+    #elseif canImport(Network)
+      source = PathSource(report)
+    #else
+      source = nil
+    #endif
   }
 
   /// Creates a monitor whose state a test sets.
@@ -41,27 +49,10 @@ public final class PrismConnectivityMonitor: Sendable {
   }
 }
 
-#if canImport(Network)
+#if canImport(Network) && !os(Linux)
   import Dispatch
   import Network
-#endif
 
-/// Selects the implementation that monitors the network.
-enum ConnectivitySources {
-  /// Returns a source; `nil` where the platform has none. The first report may come before this returns, the others on
-  /// any thread.
-  static func make(_ report: @escaping @Sendable (Bool) -> Void) -> (any Sendable)? {
-    #if os(Linux)
-      NetlinkSource(report)
-    #elseif canImport(Network)
-      PathSource(report)
-    #else
-      nil
-    #endif
-  }
-}
-
-#if canImport(Network) && !os(Linux)
   /// A source based on `NWPathMonitor`.
   // Sendable, unchecked: once started, the monitor is only cancelled, which any thread may do.
   private final class PathSource: @unchecked Sendable {

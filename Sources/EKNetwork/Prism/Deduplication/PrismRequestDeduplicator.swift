@@ -50,9 +50,7 @@ public actor PrismRequestDeduplicator {
   nonisolated func waiterCount<T: Sendable>(_ key: String, _ type: T.Type) -> Int {
     flights.waiterCount(key, PrismNetworkFailure.Recorded<T>.self)
   }
-}
 
-extension PrismRequestDeduplicator {
   /// Returns a key for a request whose response is the same for every user: `GET:https://api.example.com/users/42`,
   /// followed by `:` and the SHA-256 of the body if there is one. It is the same in every run of the program.
   ///

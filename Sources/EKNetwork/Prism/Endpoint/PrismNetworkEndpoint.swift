@@ -156,9 +156,7 @@ extension PrismNetworkEndpoint {
     do {
       var fields = try HeaderFields(headers).fields
       if let body {
-        let payload = try EndpointBody(body)
-        describe(payload, in: &fields)
-        payload.attach(to: &request)
+        describe(try EndpointBody.attach(body, to: &request), in: &fields)
       }
       // Set all at once: on some platforms the setter for one field silently drops values that it rejects.
       let length = request.value(forHTTPHeaderField: "Content-Length")
@@ -173,15 +171,15 @@ extension PrismNetworkEndpoint {
 
   /// Sets the `Content-Type` of the body, unless the endpoint sets one. A multipart type without a boundary cannot be
   /// parsed (RFC 2046 §5.1.1) and is replaced by that of the body.
-  private func describe(_ payload: EndpointBody, in fields: inout [String: String]) {
+  private func describe(_ contentType: String, in fields: inout [String: String]) {
     guard let name = fields.keys.first(where: { $0.lowercased() == "content-type" }) else {
-      return fields["Content-Type"] = payload.contentType
+      return fields["Content-Type"] = contentType
     }
     let type = fields[name]?.lowercased() ?? ""
-    guard payload.contentType.hasPrefix("multipart/"), type.hasPrefix("multipart/"), !type.contains("boundary=") else {
+    guard contentType.hasPrefix("multipart/"), type.hasPrefix("multipart/"), !type.contains("boundary=") else {
       return
     }
-    fields[name] = payload.contentType
+    fields[name] = contentType
   }
 }
 
@@ -241,15 +239,7 @@ enum EndpointURL {
   }
 }
 
-struct EndpointBody {
-  private enum Content {
-    case data(Data)
-    case source(BodySource)
-  }
-
-  private let content: Content
-  let contentType: String
-
+enum EndpointBody {
   static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
     // Sorted keys: the same value has the same bytes each time, and in a query the same URL.
@@ -258,27 +248,21 @@ struct EndpointBody {
     return encoder
   }
 
-  init(_ body: any Encodable) throws {
+  /// Attaches a body to a request, and returns its content type.
+  static func attach(_ body: any Encodable, to request: inout URLRequest) throws -> String {
     switch body {
     case let text as String:
-      content = .data(Data(text.utf8))
-      contentType = PrismNetworkHeaderType.plainText.rawValue + "; charset=utf-8"
+      request.httpBody = Data(text.utf8)
+      return PrismNetworkHeaderType.plainText.rawValue + "; charset=utf-8"
     case let bytes as Data:
-      content = .data(bytes)
-      contentType = PrismNetworkHeaderType.octetStream.rawValue
+      request.httpBody = bytes
+      return PrismNetworkHeaderType.octetStream.rawValue
     case let form as PrismMultipartFormData:
-      content = .source(.segments(try form.segments()))
-      contentType = form.contentType
+      request.setBody(.segments(try form.segments()))
+      return form.contentType
     default:
-      content = .data(try Self.encoder.encode(body))
-      contentType = PrismNetworkHeaderType.json.rawValue
-    }
-  }
-
-  func attach(to request: inout URLRequest) {
-    switch content {
-    case .data(let data): request.httpBody = data
-    case .source(let source): request.setBody(source)
+      request.httpBody = try encoder.encode(body)
+      return PrismNetworkHeaderType.json.rawValue
     }
   }
 }

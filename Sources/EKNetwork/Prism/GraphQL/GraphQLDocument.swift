@@ -121,41 +121,33 @@ private struct GraphQLScanner {
   private static let nameBytes = ByteSet.alphanumerics(and: "_")
 }
 
-/// The variables of an operation, as JSON.
+/// The variables of an operation, as JSON: a value that may contain values of any type.
 struct GraphQLVariables: Encodable {
-  private let value: any Encodable
+  private let value: Any
 
   /// Creates the variables of a query; `nil` if it has none.
   init?(_ query: PrismGraphQLQuery) {
-    if let encodable = query.encodableVariables {
-      value = encodable
+    if let variables = query.encodableVariables {
+      value = variables
     } else if let variables = query.variables {
-      value = GraphQLVariable(value: variables as [String: Any])
+      value = variables
     } else {
       return nil
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(value)
-  }
-}
-
-/// An encodable wrapper of a value that may contain values of any type.
-private struct GraphQLVariable: Encodable {
-  let value: Any
+  private init(value: Any) { self.value = value }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch value {
     case is NSNull: try container.encodeNil()
     case let value as any Encodable: try container.encode(value)
-    case let values as [String: Any]: try container.encode(values.mapValues(GraphQLVariable.init))
-    case let values as [Any]: try container.encode(values.map(GraphQLVariable.init))
+    case let values as [String: Any]: try container.encode(values.mapValues { GraphQLVariables(value: $0) })
+    case let values as [Any]: try container.encode(values.map { GraphQLVariables(value: $0) })
     case let value as (any OptionalValue):
       guard let wrapped = value.wrappedValue else { return try container.encodeNil() }
-      try container.encode(GraphQLVariable(value: wrapped))
+      try container.encode(GraphQLVariables(value: wrapped))
     default:
       throw EncodingError.invalidValue(
         value,

@@ -47,7 +47,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     let kind = GraphQLDocument.kind(of: query.query, operationName: query.operationName)
     let parameters = Parameters(
       query: sendsDocument ? query.query : nil, operationName: query.operationName, variables: GraphQLVariables(query),
-      extensions: hash.map { Extensions(persistedQuery: PersistedQuery(version: 1, sha256Hash: $0)) })
+      extensions: hash.map { ["persistedQuery": ["version": 1, "sha256Hash": .string($0)]] })
     var fields = headers
     if fields.field("Accept") == nil { fields["Accept"] = accept }
     self.headers = fields
@@ -88,20 +88,11 @@ struct GraphQLHTTPRequest: NetworkRequest {
       query: query.query, operationName: query.operationName, variables: GraphQLVariables(query), extensions: nil)
   }
 
-  private struct PersistedQuery: Encodable {
-    let version: Int
-    let sha256Hash: String
-  }
-
-  private struct Extensions: Encodable {
-    let persistedQuery: PersistedQuery
-  }
-
   private struct Parameters: Encodable {
     let query: String?
     let operationName: String?
     let variables: GraphQLVariables?
-    let extensions: Extensions?
+    let extensions: PrismGraphQLValue?
 
     func queryItems() throws -> [String: String]? {
       var items: [String: String] = [:]

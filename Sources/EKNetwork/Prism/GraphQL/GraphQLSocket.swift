@@ -35,16 +35,14 @@ final class GraphQLSocket: GraphQLSource {
   func next() async throws -> Data? {
     do {
       while let message = try await socket.receive() {
-        for action in state.withLock({ $0.received(message.text) }) {
-          switch action {
-          case .acknowledged: break
-          case .send(let text): try await socket.send(text)
-          case .deliver(let data): return data
-          case .finish:
-            socket.abandon(.normalClosure)
-            return nil
-          case .fail(let error): throw error
-          }
+        switch state.withLock({ $0.received(message.text) }) {
+        case nil: break
+        case .send(let text)?: try await socket.send(text)
+        case .deliver(let data)?: return data
+        case .finish?:
+          socket.connection.abandon(.normalClosure)
+          return nil
+        case .fail(let error)?: throw error
         }
       }
     } catch let error as WebSocketError { throw error.meaning(at: url) }
@@ -80,19 +78,14 @@ final class GraphQLSocket: GraphQLSource {
   private func acknowledge(_ options: PrismGraphQLOptions) async throws {
     try await TimeLimit.run(
       options.acknowledgementTimeout, clock: options.webSocket.clock,
-      error: PrismGraphQLSubscriptionError.notAcknowledged, stop: socket.cancel
+      error: PrismGraphQLSubscriptionError.notAcknowledged, stop: socket.connection.cancel
     ) {
-      let payload = options.connectionPayload?()
-      if case .send(let text) = try state.withLock({ try $0.opened(payload) }) {
-        try await socket.send(text)
-      }
+      try await socket.send(try GraphQLSocketState.initialisation(options.connectionPayload?()))
       while let message = try await socket.receive() {
-        for action in state.withLock({ $0.received(message.text) }) {
-          switch action {
-          case .send(let text): try await socket.send(text)
-          case .fail(let error): throw error
-          case .acknowledged, .deliver, .finish: break
-          }
+        switch state.withLock({ $0.received(message.text) }) {
+        case .send(let text)?: try await socket.send(text)
+        case .fail(let error)?: throw error
+        case .deliver?, .finish?, nil: break
         }
         if state.withLock({ $0.isAcknowledged }) { return }
       }
@@ -125,24 +118,12 @@ extension WebSocketError {
   ///
   /// - Parameter refusal: The response that refused the handshake.
   fileprivate func meaning(at url: URL, _ refusal: NetworkResponse? = nil) -> any Error {
-    func failure(_ error: PrismNetworkError) -> PrismNetworkFailure {
-      PrismNetworkFailure(error, because: self, url: url)
-    }
-    switch self {
-    case .refused(let status, let headers):
-      return PrismNetworkFailure(
-        PrismNetworkError(status: status), because: self, url: url, statusCode: status, headers: headers,
-        data: refusal?.data ?? Data())
-    case .closed(let code, let reason):
-      switch code.rawValue {
-      case 4401: return failure(.unauthorized)
-      case 4403: return failure(.forbidden)
-      case 4400, 4406, 4409, 4429: return PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
-      default: return failure(.noConnectivity)
-      }
-    case .invalidURL: return failure(.invalidURL)
-    case .timedOut, .connectionLost: return failure(.noConnectivity)
-    default: return failure(.invalidResponse)
+    guard case .closed(let code, let reason) = self else { return PrismNetworkFailure(self, url: url, refusal) }
+    switch code.rawValue {
+    case 4401: return PrismNetworkFailure(.unauthorized, because: self, url: url)
+    case 4403: return PrismNetworkFailure(.forbidden, because: self, url: url)
+    case 4400, 4406, 4409, 4429: return PrismGraphQLSubscriptionError.protocolViolation("\(code.rawValue) \(reason)")
+    default: return PrismNetworkFailure(.noConnectivity, because: self, url: url)
     }
   }
 }
@@ -154,8 +135,6 @@ struct GraphQLSocketState {
     case send(String)
     /// A message whose payload is a result.
     case deliver(Data)
-    /// The server acknowledged the connection.
-    case acknowledged
     case finish
     case fail(PrismGraphQLSubscriptionError)
   }
@@ -176,11 +155,6 @@ struct GraphQLSocketState {
     let payload: [PrismGraphQLError]
   }
 
-  private struct Initialisation: Encodable {
-    let type = "connection_init"
-    let payload: [String: PrismGraphQLValue]?
-  }
-
   private struct Subscribe<Payload: Encodable>: Encodable {
     let id: String
     let type = "subscribe"
@@ -199,46 +173,50 @@ struct GraphQLSocketState {
 
   var isAcknowledged: Bool { phase != .connecting }
 
-  func opened(_ payload: [String: PrismGraphQLValue]?) throws -> Action {
-    .send(try Self.text(Initialisation(payload: payload)))
+  /// Returns the first message of the connection.
+  static func initialisation(_ payload: [String: PrismGraphQLValue]?) throws -> String {
+    var message: [String: PrismGraphQLValue] = ["type": "connection_init"]
+    message["payload"] = payload.map { .object($0) }
+    return try text(message)
   }
 
-  mutating func received(_ text: String) -> [Action] {
-    guard phase != .over else { return [] }
+  /// Handles a message of the server; returns what to do, if anything.
+  mutating func received(_ text: String) -> Action? {
+    guard phase != .over else { return nil }
     let data = Data(text.utf8)
     guard let message = try? JSONDecoder().decode(Message.self, from: data) else { return violation("no message") }
     switch message.type {
     case "connection_ack":
       guard phase == .connecting else { return violation("a second acknowledgement") }
       phase = .subscribed
-      return [.acknowledged, .send(subscribe)]
-    case "ping": return [.send(#"{"type":"pong"}"#)]
-    case "pong": return []
+      return .send(subscribe)
+    case "ping": return .send(#"{"type":"pong"}"#)
+    case "pong": return nil
     case "next", "error", "complete":
       guard phase == .subscribed else { return violation("\(message.type) before the acknowledgement") }
       // Ignored: there is no other subscription on the connection.
-      guard message.id == Self.id else { return [] }
+      guard message.id == Self.id else { return nil }
     default: return violation("a message of the type \(message.type.prefix(40))")
     }
     switch message.type {
     case "next":
       guard case .object? = message.payload else { return violation("next without a result") }
-      return [.deliver(data)]
+      return .deliver(data)
     case "error":
       phase = .over
       guard let errors = try? JSONDecoder().decode(Errors.self, from: data).payload else {
-        return [.fail(.protocolViolation("error without errors"))]
+        return .fail(.protocolViolation("error without errors"))
       }
-      return [.fail(.rejected(errors))]
+      return .fail(.rejected(errors))
     default:
       phase = .over
-      return [.finish]
+      return .finish
     }
   }
 
-  private mutating func violation(_ what: String) -> [Action] {
+  private mutating func violation(_ what: String) -> Action {
     phase = .over
-    return [.fail(.protocolViolation("The server sent \(what)"))]
+    return .fail(.protocolViolation("The server sent \(what)"))
   }
 
   private static func text(_ message: some Encodable) throws -> String {

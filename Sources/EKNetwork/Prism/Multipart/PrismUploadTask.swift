@@ -18,8 +18,8 @@ public actor PrismUploadTask {
 
   private let exchange: Exchange
   private let makeRequest: @Sendable () throws -> URLRequest
-  private nonisolated let state: Locked<UploadState<Received>>
-  private nonisolated let work = Locked<Task<Void, Never>?>(nil)
+  private nonisolated let state: Locked<UploadState>
+  private nonisolated let work = Locked<Task<Received, any Error>?>(nil)
 
   /// Creates an upload of bytes in memory.
   ///
@@ -120,21 +120,14 @@ public actor PrismUploadTask {
   /// - Throws: `URLError` from the transport, ``HTTPError`` for a status outside 2xx, ``RequestBodyError`` for a file
   ///   that cannot be read; `CancellationError` at once when the task is cancelled, and if the upload was.
   public func response() async throws -> Response {
-    let id = state.withLock { $0.takeID() }
-    let received = try await withCancellableContinuation { continuation in
-      let result = state.withLock { $0.wait(continuation, id: id) }
-      if let result {
-        continuation.resume(with: result)
-        return false
-      }
-      start()
-      return true
-    } leave: { [weak self] in
-      guard let self, let waiter = self.state.withLock({ $0.removeWaiter(id) }) else { return nil }
-      self.cancelIfAbandoned()
-      return waiter
+    try Task.checkCancellation()
+    state.withLock { $0.waiterCount += 1 }
+    defer {
+      state.withLock { $0.waiterCount -= 1 }
+      cancelIfAbandoned()
     }
-    return received.response
+    let work = start()
+    return try await withPromptCancellation(patience: .zero) { try await work.value }.response
   }
 
   /// Cancels the upload, if it is in progress: its streams end, and ``response()`` throws `CancellationError`.
@@ -148,8 +141,10 @@ public actor PrismUploadTask {
     if state.withLock({ $0.isAbandoned }) { cancel() }
   }
 
-  private func start() {
-    guard state.withLock({ $0.start() }) else { return }
+  /// Returns the upload, which the first call starts.
+  @discardableResult
+  private func start() -> Task<Received, any Error> {
+    if !state.withLock({ $0.start() }), let task = work.withLock({ $0 }) { return task }
     var exchange = exchange
     let (state, makeRequest) = (state, makeRequest)
     exchange.onSend = { sent, total in
@@ -157,26 +152,26 @@ public actor PrismUploadTask {
       guard let progress else { return }
       for listener in listeners { listener.yield(progress) }
     }
-    let task = Task<Void, Never> { [exchange] in
-      let result: Result<Received, any Error>
+    let task = Task { [exchange] in
       do {
         let request = try makeRequest()
         if let length = request.bodyLength { state.withLock { $0.begin(total: length) } }
-        result = .success(try await Self.load(request, over: exchange))
+        let received = try await Self.load(request, over: exchange)
+        let (listeners, progress) = state.withLock { ($0.finish(succeeded: true), $0.progress) }
+        for listener in listeners {
+          listener.yield(progress)
+          listener.finish()
+        }
+        return received
       } catch {
-        result = .failure(Task.isCancelled ? CancellationError() : error)
+        for listener in state.withLock({ $0.finish(succeeded: false) }) { listener.finish() }
+        throw Task.isCancelled ? CancellationError() : error
       }
-      let (listeners, waiters) = state.withLock { $0.finish(result) }
-      let progress = state.withLock { $0.progress }
-      for listener in listeners {
-        if case .success = result { listener.yield(progress) }
-        listener.finish()
-      }
-      for waiter in waiters { waiter.resume(with: result) }
     }
     work.withLock { $0 = task }
     // The last caller may have left, or cancelled the upload, before there was a task to cancel.
     if state.withLock({ $0.isCancelled || $0.isAbandoned }) { cancel() }
+    return task
   }
 
   private static func load(_ request: URLRequest, over exchange: Exchange) async throws -> Received {
@@ -220,25 +215,24 @@ public struct PrismUploadProgress: Sendable, Equatable {
   }
 }
 
-/// The state of one upload: its progress, its listeners, and the callers that wait for its response. A value: its owner
+/// The state of one upload: its progress, its listeners, and how many callers wait for its response. A value: its owner
 /// resumes the continuations that it returns, outside of its lock.
-struct UploadState<Response: Sendable> {
+struct UploadState {
   typealias Listener = AsyncStream<PrismUploadProgress>.Continuation
-  typealias Waiter = CheckedContinuation<Response, any Error>
 
   private(set) var progress: PrismUploadProgress
-  private(set) var result: Result<Response, any Error>?
   private(set) var listeners: [UInt64: Listener] = [:]
-  private var waiters: [UInt64: Waiter] = [:]
+  var waiterCount = 0
   private var nextID: UInt64 = 0
   private var isStarted = false
+  private var isOver = false
   /// Whether it was cancelled while in progress.
   private(set) var isCancelled = false
 
   init(total: Int64) { progress = PrismUploadProgress(bytesUploaded: 0, totalBytes: total) }
 
   /// Whether the upload is in progress and has no listener and no waiter left.
-  var isAbandoned: Bool { isStarted && result == nil && listeners.isEmpty && waiters.isEmpty }
+  var isAbandoned: Bool { isStarted && !isOver && listeners.isEmpty && waiterCount == 0 }
 
   mutating func takeID() -> UInt64 { nextID.increment() }
 
@@ -247,48 +241,39 @@ struct UploadState<Response: Sendable> {
 
   /// Sets the length of the body that is about to be sent: a file may have changed since the upload was created.
   mutating func begin(total: Int64) {
-    guard result == nil else { return }
+    guard !isOver else { return }
     progress = PrismUploadProgress(bytesUploaded: min(progress.bytesUploaded, total), totalBytes: total)
   }
 
   mutating func cancel() {
-    if isStarted, result == nil { isCancelled = true }
+    if isStarted, !isOver { isCancelled = true }
   }
 
   /// Adds a listener. Returns `false` if the upload has ended.
   mutating func listen(_ listener: Listener, id: UInt64) -> Bool {
-    guard result == nil else { return false }
+    guard !isOver else { return false }
     listeners[id] = listener
     return true
   }
 
   mutating func removeListener(_ id: UInt64) -> Listener? { listeners.removeValue(forKey: id) }
 
-  /// Returns the result, if there is one already; otherwise adds the waiter.
-  mutating func wait(_ waiter: Waiter, id: UInt64) -> Result<Response, any Error>? {
-    if let result { return result }
-    waiters[id] = waiter
-    return nil
-  }
-
-  mutating func removeWaiter(_ id: UInt64) -> Waiter? { waiters.removeValue(forKey: id) }
-
   /// Updates the progress; returns `nil` if it did not grow: after a redirect the body may be sent a second time.
   ///
   /// - Parameter total: The length of the body that is sent, if the transport reports it.
   mutating func sent(_ bytes: Int64, of total: Int64?) -> PrismUploadProgress? {
-    guard result == nil, bytes > progress.bytesUploaded else { return nil }
+    guard !isOver, bytes > progress.bytesUploaded else { return nil }
     let total = total ?? progress.totalBytes
     progress = PrismUploadProgress(bytesUploaded: min(bytes, total), totalBytes: total)
     return progress
   }
 
-  /// Ends the upload and returns its listeners and waiters. After a success the last progress is the total.
-  mutating func finish(_ result: Result<Response, any Error>) -> (listeners: [Listener], waiters: [Waiter]) {
-    self.result = result
-    if case .success = result {
+  /// Ends the upload and returns its listeners. After a success the last progress is the total.
+  mutating func finish(succeeded: Bool) -> [Listener] {
+    isOver = true
+    if succeeded {
       progress = PrismUploadProgress(bytesUploaded: progress.totalBytes, totalBytes: progress.totalBytes)
     }
-    return (Array(exchange(&listeners, with: [:]).values), Array(exchange(&waiters, with: [:]).values))
+    return Array(exchange(&listeners, with: [:]).values)
   }
 }

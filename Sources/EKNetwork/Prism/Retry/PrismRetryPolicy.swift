@@ -77,14 +77,10 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
   /// Returns the delay according to the formula.
   public func delay(for attempt: Int) -> Duration {
     // Floating point does not overflow: a result that is too large is infinite, and longer than the longest delay.
-    let base = baseDelay.timeInterval
-    let full = (base > 0 ? base * Self.powerOfTwo(attempt) : 0) + 0.5 * min(max(random(), 0), 1)
+    // 2¹⁰²³ is the largest finite power of two: 0 × ∞ would be NaN.
+    let doublings = Double(min(max(attempt, 0), 1023))
+    let full = baseDelay.timeInterval * exp2(doublings) + 0.5 * min(max(random(), 0), 1)
     return full < maxDelay.timeInterval ? min(.seconds(full), maxDelay) : maxDelay
-  }
-
-  /// Returns a power of two; 2¹⁰²³ is the largest finite one.
-  private static func powerOfTwo(_ exponent: Int) -> Double {
-    Double(sign: .plus, exponent: min(max(exponent, 0), 1023), significand: 1)
   }
 }
 

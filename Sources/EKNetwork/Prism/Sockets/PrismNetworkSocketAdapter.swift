@@ -121,14 +121,26 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
 
   private static func failure(_ error: any Error, url: URL?, _ refusal: NetworkResponse?) -> PrismNetworkFailure {
     switch error {
-    case WebSocketError.refused(let status, let headers):
-      PrismNetworkFailure(
+    case let error as WebSocketError: PrismNetworkFailure(error, url: url, refusal)
+    case is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: url)
+    default: PrismNetworkFailure(.noConnectivity, because: error, url: url)
+    }
+  }
+}
+
+extension PrismNetworkFailure {
+  /// Creates the failure of a WebSocket.
+  ///
+  /// - Parameter refusal: The response that refused the handshake.
+  init(_ error: WebSocketError, url: URL?, _ refusal: NetworkResponse?) {
+    switch error {
+    case .refused(let status, let headers):
+      self.init(
         PrismNetworkError(status: status), because: error, url: url, statusCode: status, headers: headers,
         data: refusal?.data ?? Data())
-    case WebSocketError.invalidURL: PrismNetworkFailure(.invalidURL, because: error, url: url)
-    case is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: url)
-    case WebSocketError.invalidHandshake: PrismNetworkFailure(.invalidResponse, because: error, url: url)
-    default: PrismNetworkFailure(.noConnectivity, because: error, url: url)
+    case .invalidURL: self.init(.invalidURL, because: error, url: url)
+    case .timedOut, .connectionLost: self.init(.noConnectivity, because: error, url: url)
+    default: self.init(.invalidResponse, because: error, url: url)
     }
   }
 }

@@ -13,7 +13,7 @@ actor SocketSession {
     /// Closes the connection, and discards what has been received.
     func cancel(_ code: WebSocketCloseCode = .goingAway) {
       switch self {
-      case .webSocket(let socket): socket.discard(code)
+      case .webSocket(let socket): socket.connection.discard(code)
       case .lines(let transport): transport.cancel()
       }
     }
@@ -21,7 +21,8 @@ actor SocketSession {
 
   private let carrier: Carrier
   private let maximumLineLength: Int
-  private var splitter: SocketLineSplitter
+  /// Returns one line at a time, so that a chunk of nothing but line ends does not become a list many times its size.
+  private var splitter: LineSplitter
   /// Whether the splitter holds the rest of a message, whose end also ends a line.
   private var isInMessage = false
   /// Whether the peer or this side has ended the connection; there are no more frames then.
@@ -35,7 +36,7 @@ actor SocketSession {
   init(_ carrier: Carrier, maximumLineLength: Int) {
     self.carrier = carrier
     self.maximumLineLength = maximumLineLength
-    splitter = SocketLineSplitter(maximumLength: maximumLineLength)
+    splitter = LineSplitter(maximumLength: maximumLineLength, keepsBlankLines: true)
   }
 
   deinit { cancel() }
@@ -45,10 +46,10 @@ actor SocketSession {
   func next() async -> Data? {
     while !hasEnded.withLock({ $0 }) {
       do {
-        if let frame = try splitter.next() { return frame }
+        if let frame = try splitter.next({ line, _ in Data(line) }) { return frame }
         if isInMessage {
           isInMessage = false
-          if let frame = splitter.finish() { return frame }
+          if let frame = splitter.takeRest() { return frame }
         }
         try await receive()
       } catch {
@@ -59,7 +60,7 @@ actor SocketSession {
       }
     }
     // Releases the rest of a message, which may be long: the session is kept for its failure.
-    splitter = SocketLineSplitter(maximumLength: maximumLineLength)
+    splitter = LineSplitter(maximumLength: maximumLineLength)
     return nil
   }
 
@@ -199,55 +200,5 @@ struct SocketDestination: Sendable {
     // Set all at once: the setter for one field silently drops an invalid value.
     request.allHTTPHeaderFields = try HeaderFields(headers).fields
     return request
-  }
-}
-
-/// A splitter of bytes into lines at `\n` or `\r\n`, regardless of how the bytes are chunked. It returns one line at a
-/// time, so that a chunk of nothing but line ends does not become a list many times its size.
-struct SocketLineSplitter {
-  private let maximumLength: Int
-  private var line = Data()
-  private var rest = Data()
-  /// The number of the line, starting at 1.
-  private var number = 1
-
-  init(maximumLength: Int) { self.maximumLength = max(0, maximumLength) }
-
-  /// Appends the next bytes. Must only be called after ``next()`` has returned `nil`.
-  mutating func append(_ bytes: Data) { rest = bytes }
-
-  /// Returns the next complete line, without its line break; `nil` if more bytes are needed.
-  ///
-  /// - Throws: An error, after all complete lines have been returned, if the next one is longer than the limit.
-  mutating func next() throws(StreamLineTooLongError) -> Data? {
-    guard let end = rest.firstIndex(of: 0x0A) else {
-      try keep(rest)
-      rest = Data()
-      return nil
-    }
-    try keep(rest[..<end])
-    rest = rest[(end + 1)...]
-    if line.last == 0x0D { line.removeLast() }
-    return takeLine()
-  }
-
-  /// Returns the rest without a line break; `nil` if it is empty.
-  mutating func finish() -> Data? {
-    line.isEmpty ? nil : takeLine()
-  }
-
-  private mutating func takeLine() -> Data {
-    defer {
-      line = Data()
-      number += 1
-    }
-    return line
-  }
-
-  private mutating func keep(_ bytes: Data) throws(StreamLineTooLongError) {
-    guard bytes.count <= maximumLength - line.count else {
-      throw StreamLineTooLongError(line: number, limitBytes: maximumLength)
-    }
-    line.append(bytes)
   }
 }

@@ -5,6 +5,7 @@ struct LineSplitter: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
 
   private let maximumLength: Int
+  private let keepsBlankLines: Bool
   private let reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)?
   private var chunk = Data()
   /// The number of bytes of the chunk that have been read.
@@ -15,8 +16,12 @@ struct LineSplitter: Sendable {
   private var lineNumber = 0
 
   /// - Parameter reportOverlong: Called with each line over the limit, which is skipped; if `nil`, such a line throws.
-  init(maximumLength: Int, reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)? = nil) {
+  init(
+    maximumLength: Int, keepsBlankLines: Bool = false,
+    reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)? = nil
+  ) {
     self.maximumLength = max(0, maximumLength)
+    self.keepsBlankLines = keepsBlankLines
     self.reportOverlong = reportOverlong
   }
 
@@ -26,7 +31,7 @@ struct LineSplitter: Sendable {
     offset = 0
   }
 
-  /// Returns what `make` returns for the next line that is not blank; `nil` if another chunk is needed.
+  /// Returns what `make` returns for the next line, unless blank ones are skipped; `nil` if another chunk is needed.
   ///
   /// - Parameter make: Called with the line without its ending, which is valid during the call, and its number,
   ///   starting at 1. Lines for which it returns `nil` are skipped.
@@ -56,10 +61,18 @@ struct LineSplitter: Sendable {
     return try complete(UnsafeRawBufferPointer(start: nil, count: 0), make)
   }
 
+  /// Returns the beginning of a line that something other than a line ending has ended; `nil` if there is none.
+  mutating func takeRest() -> Data? {
+    guard !carry.isEmpty else { return nil }
+    lineNumber += 1
+    return Data(exchange(&carry, with: []))
+  }
+
   private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
     guard !isSkipping else { return }
     // A carriage return at the end may belong to the line ending.
-    guard carry.count + piece.count - 1 <= maximumLength else { return try overlong(at: lineNumber + 1) }
+    let ending = piece.last == UInt8(ascii: "\r") ? 1 : 0
+    guard carry.count + piece.count - ending <= maximumLength else { return try overlong(at: lineNumber + 1) }
     carry.append(contentsOf: piece)
   }
 
@@ -87,7 +100,7 @@ struct LineSplitter: Sendable {
       isSkipping = false
       return nil
     }
-    return line.isEmpty ? nil : try make(line, lineNumber)
+    return line.isEmpty && !keepsBlankLines ? nil : try make(line, lineNumber)
   }
 
   private mutating func overlong(at line: Int) throws {

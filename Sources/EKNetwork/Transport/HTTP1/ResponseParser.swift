@@ -6,7 +6,7 @@ import Foundation
 /// (RFC 9112 §11.1). A response that is understood, but that others may understand differently, ends the connection.
 struct ResponseParser {
   enum Event {
-    /// An interim response (RFC 9110 §15.2).
+    /// An interim response (RFC 9110 §15.2), or 101 if that is allowed: behind it, another protocol begins.
     case interim(RawHead)
     /// The head of the final response.
     case head(RawHead)
@@ -41,6 +41,7 @@ struct ResponseParser {
 
   private let url: URL
   private let method: String
+  private let allowsUpgrade: Bool
   private var state = State.head
   private var scanner = FieldSectionScanner(.head)
   private var decoder = ChunkedDecoder()
@@ -54,10 +55,13 @@ struct ResponseParser {
   /// The `Content-Length`, if it frames the body.
   private(set) var expectedLength: Int64?
 
-  /// - Parameter method: The method of the request.
-  init(url: URL, method: String) {
+  /// - Parameters:
+  ///   - method: The method of the request.
+  ///   - allowsUpgrade: Whether the request has an `Upgrade` field.
+  init(url: URL, method: String, allowsUpgrade: Bool = false) {
     self.url = url
     self.method = method
+    self.allowsUpgrade = allowsUpgrade
   }
 
   /// Whether nothing of a final response has been seen: the request may then be sent again.
@@ -69,8 +73,11 @@ struct ResponseParser {
   /// Whether the connection may carry another request once the response has ended (RFC 9112 §9.3).
   var isPersistent: Bool {
     guard case .complete = state else { return false }
-    return mayPersist && !scanner.isSuspicious && !decoder.isSuspicious
+    return mayPersist && !isSuspicious
   }
+
+  /// Whether something was received that others may understand differently.
+  var isSuspicious: Bool { scanner.isSuspicious || decoder.isSuspicious }
 
   /// Parses from `offset` on and advances it past what was used. `nil`: the whole input was used, and more is needed.
   ///
@@ -130,7 +137,8 @@ struct ResponseParser {
     case .failure(let failure): return fail(failure)
     case .complete(let bytes):
       guard let head = RawHead(bytes: bytes, url: url) else { return fail(ResponseHeadRules.malformedStatusLine) }
-      if let failure = ResponseHeadRules.failure(of: head, method: method) { return fail(failure) }
+      let isUpgrade = allowsUpgrade && head.statusCode == 101
+      if !isUpgrade, let failure = ResponseHeadRules.failure(of: head, method: method) { return fail(failure) }
       return head.statusCode < 200 ? interim(head) : final(head)
     }
   }

@@ -23,10 +23,10 @@ struct ConnectionState {
   private(set) var isOver = false
   private var queue: [WebSocketMessage] = []
   private var queuedBytes = 0
-  private var receivers = WaiterQueue<WebSocketMessage?>()
+  var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
   var ahead = ReadAheadState()
-  private var turns = TurnQueue()
+  var turns = TurnQueue()
   var pings = PingQueue()
   /// The callers of ``WebSocket/close(code:reason:)``, which wait for the end of the connection.
   private var closers: [CheckedContinuation<Void, Never>] = []
@@ -58,8 +58,6 @@ struct ConnectionState {
 
   /// Whether nothing is being read: the queue is full, and reading ahead has stopped.
   var isReadingStopped: Bool { isReaderHeld && !ahead.isReading }
-
-  // MARK: - Receiving
 
   enum Delivery {
     case handOver(Receiver)
@@ -110,11 +108,14 @@ struct ConnectionState {
   /// Removes and returns the pings whose pong can no longer arrive, when those that have arrived were removed.
   mutating func takeLostPings() -> [PingQueue.Waiter] { ahead.isAtEnd ? pings.removeAll() : [] }
 
-  mutating func receive(id: UInt64, _ receiver: Receiver) -> MessageReception {
-    if let (message, reader) = takeMessage() { return .message(message, reader) }
-    if let outcome { return .end(outcome.error) }
+  /// Returns the next message, and the reader to resume as there is room for it.
+  mutating func receive(
+    id: UInt64, _ receiver: Receiver
+  ) -> (WaitOutcome<WebSocketMessage?>, reader: CheckedContinuation<Void, Never>?) {
+    if let (message, reader) = takeMessage() { return (.now(message), reader) }
+    if let outcome { return (outcome.error.map { .fail($0) } ?? .now(nil), nil) }
     receivers.append(receiver, id: id)
-    return .wait
+    return (.wait, nil)
   }
 
   /// Removes and returns the next message, if one has arrived.
@@ -123,14 +124,8 @@ struct ConnectionState {
     let message = queue.removeFirst()
     queuedBytes -= Self.cost(of: message)
     // The reader is not resumed for every message: it and the receiver would alternate, with a task switch each time.
-    return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? takeReader() : nil)
+    return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? reader.take() : nil)
   }
-
-  mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
-
-  private mutating func takeReader() -> CheckedContinuation<Void, Never>? { reader.take() }
-
-  // MARK: - Sending
 
   /// Why nothing can be sent. There is no outcome yet while received messages are still to be read.
   var sendError: WebSocketError {
@@ -139,10 +134,9 @@ struct ConnectionState {
     return lossReason ?? .connectionLost(reason: "The connection can no longer be used")
   }
 
-  /// Returns whether the caller has the turn immediately; `nil` if nothing may be sent any more.
-  mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> Bool? {
-    guard !isClosing, outcome == nil else { return nil }
-    return turns.take(turn, id: id)
+  mutating func takeTurn(id: UInt64, _ turn: CheckedContinuation<Void, any Error>) -> WaitOutcome<Void> {
+    guard !isClosing, outcome == nil else { return .fail(sendError) }
+    return turns.take(turn, id: id) ? .now(()) : .wait
   }
 
   mutating func takeFreeTurn() -> Bool { !isClosing && outcome == nil && turns.takeFree() }
@@ -154,10 +148,6 @@ struct ConnectionState {
   mutating func endTurn() -> (closeFrame: [UInt8]?, next: CheckedContinuation<Void, any Error>?) {
     (closeFrame.take(), turns.passOn())
   }
-
-  mutating func removeTurn(_ id: UInt64) -> CheckedContinuation<Void, any Error>? { turns.remove(id) }
-
-  // MARK: - Ending
 
   struct Closing {
     /// Whether this call started closing.
@@ -184,7 +174,7 @@ struct ConnectionState {
     isClosing = true
     if isFirst { closeFrame = frame }
     let frame = afterMessage && turns.isTaken ? nil : closeFrame.take()
-    return Closing(isFirst: isFirst, frame: frame, reader: takeReader())
+    return Closing(isFirst: isFirst, frame: frame, reader: reader.take())
   }
 
   /// Starts closing because the peer did, or because it violated the protocol, and sets the outcome in the same step:
@@ -211,10 +201,10 @@ struct ConnectionState {
   struct Waiting {
     var receivers: [Receiver] = []
     /// Why the sequence of messages has ended; `nil` after a clean close.
-    var receiveError: WebSocketError?
+    var receiveError: (any Error)?
     var turns: [CheckedContinuation<Void, any Error>] = []
     var pings: [PingQueue.Waiter] = []
-    var sendError = WebSocketError.connectionLost(reason: "")
+    var sendError: any Error = WebSocketError.connectionLost(reason: "")
     var closers: [CheckedContinuation<Void, Never>] = []
     var closeTimer: Task<Void, Never>?
 
@@ -241,7 +231,7 @@ struct ConnectionState {
   /// Ends the connection itself.
   mutating func finish() -> (Waiting, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
-    return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), takeReader())
+    return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), reader.take())
   }
 
   /// Stores a continuation to resume at the end; returns false if the connection has ended already.
@@ -259,21 +249,17 @@ struct ConnectionState {
   }
 }
 
-/// What becomes of a receiver of messages.
-enum MessageReception {
-  /// The next message, and what may go on when it is read.
-  case message(WebSocketMessage, CheckedContinuation<Void, Never>?)
-  case end((any Error)?)
+/// What becomes of a caller that may have to wait.
+enum WaitOutcome<Value: Sendable> {
+  case now(Value)
   case wait
+  case fail(any Error)
 
-  /// Resumes the receiver unless it has to wait; returns whether it has to.
-  func resume(_ receiver: ConnectionState.Receiver) -> Bool {
+  /// Resumes the caller unless it has to wait; returns whether it has to.
+  func resume(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
     switch self {
-    case .message(let message, let reader):
-      reader?.resume()
-      receiver.resume(returning: message)
-    case .end(let error?): receiver.resume(throwing: error)
-    case .end(nil): receiver.resume(returning: nil)
+    case .now(let value): caller.resume(returning: value)
+    case .fail(let error): caller.resume(throwing: error)
     case .wait: return true
     }
     return false

@@ -30,8 +30,6 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  // MARK: - Reading
-
   private func read(_ agreement: HandshakeResponse.Agreement) async {
     let inflater = agreement.compression.flatMap { MessageInflater(keepsContext: $0.serverKeepsContext) }
     var decoder = MessageDecoder(maximumMessageSize: options.maximumMessageSize, inflater: inflater)
@@ -131,16 +129,16 @@ final class WebSocketConnection: Sendable {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        state.withLock { $0.receive(id: id, receiver) }.resume(receiver)
+        let (outcome, reader) = state.withLock { $0.receive(id: id, receiver) }
+        reader?.resume()
+        return outcome.resume(receiver)
       } leave: { [state] in
-        state.withLock { $0.removeReceiver(id) }
+        state.withLock { $0.receivers.remove(id) }
       }
     } onCancel: {
       abandon()
     }
   }
-
-  // MARK: - Writing
 
   /// Sends a message and returns when the system has accepted it. If the task is cancelled while the message waits for
   /// its turn, it is not sent; if later, it is sent completely, because a partial message would break the connection.
@@ -174,20 +172,13 @@ final class WebSocketConnection: Sendable {
     if !Task.isCancelled, state.withLock({ $0.takeFreeTurn() }) { return }
     let id = state.withLock { $0.makeID() }
     try await withCancellableContinuation { turn in
-      switch state.withLock({ $0.takeTurn(id: id, turn) }) {
-      case true?: turn.resume()
-      case nil: turn.resume(throwing: failure())
-      case false?: return true
-      }
-      return false
+      state.withLock { $0.takeTurn(id: id, turn) }.resume(turn)
     } leave: { [state] in
-      state.withLock { $0.removeTurn(id) }
+      state.withLock { $0.turns.remove(id) }
     }
   }
 
   func failure() -> WebSocketError { state.withLock { $0.sendError } }
-
-  // MARK: - Closing
 
   /// Sends a close frame after the current message; returns whether this call closes the connection.
   @discardableResult
@@ -240,7 +231,7 @@ final class WebSocketConnection: Sendable {
     if sendClose(code, "") { limitClosingInBackground() }
   }
 
-  /// Closes the connection in the background, and ends the sequence of messages at once.
+  /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.
   func discard(_ code: WebSocketCloseCode) {
     let frame = MessageEncoder.close(code, "")
     if perform(state.withLock { $0.discard(frame, code: code) }) { limitClosingInBackground() }

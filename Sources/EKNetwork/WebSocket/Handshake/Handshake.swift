@@ -4,23 +4,20 @@ import Foundation
 enum Handshake {
   private enum Outcome: Sendable {
     case agreed(HandshakeResponse.Agreement)
-    case refused(WebSocketError, HandshakeResponse)
+    case refused(WebSocketError, HandshakeRefusal)
   }
 
-  /// - Parameters:
-  ///   - url: The URL of the request, for the response that refuses it.
-  ///   - storeCookies: Receives the bytes of the `Set-Cookie` values, whatever the status (RFC 6265 §3).
+  /// - Parameter storeCookies: Receives the bytes of the `Set-Cookie` values, whatever the status (RFC 6265 §3).
   static func run(
-    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions, url: URL? = nil,
+    _ request: HandshakeRequest, on transport: any ByteTransport, options: WebSocketOptions,
     storeCookies: (_ lines: [[UInt8]]) -> Void = { _ in }
   ) async throws -> HandshakeResponse.Agreement {
     switch try await limited(transport, options, { try await exchange(request, on: transport) }) {
     case .agreed(let agreement):
       storeCookies(agreement.cookieLines)
       return agreement
-    case .refused(let error, let response):
+    case .refused(let error, var refusal):
       defer { transport.cancel() }
-      guard var refusal = HandshakeRefusal(response, url: url) else { throw error }
       storeCookies(refusal.head.setCookieLines)
       if let onRefusal = options.onRefusal {
         await refusal.read(from: transport, clock: options.clock)
@@ -71,15 +68,15 @@ enum Handshake {
     let sent = SingleResult()
     transport.send(request.head, isLast: false) { sent.finish($0) }
     try await sent.value()
-    var response = HandshakeResponse()
+    var response = HandshakeResponse(to: request)
     while true {
       let bytes = try await transport.receive()
       guard !bytes.isEmpty else { throw WebSocketError.connectionLost(reason: "The server ended the handshake") }
       do throws(WebSocketError) {
-        if let agreement = try response.receive(bytes, for: request) { return .agreed(agreement) }
+        if let agreement = try response.receive(bytes) { return .agreed(agreement) }
       } catch {
-        guard case .refused = error else { throw error }
-        return .refused(error, response)
+        guard let refusal = response.refusal else { throw error }
+        return .refused(error, refusal)
       }
     }
   }
@@ -87,6 +84,8 @@ enum Handshake {
 
 /// The client's request of the opening handshake (RFC 6455 §4.1).
 struct HandshakeRequest: Sendable {
+  /// The URL without user and password.
+  let url: URL
   let address: ByteTransportEndpoint
   let key: String
   let protocols: [String]
@@ -113,6 +112,7 @@ struct HandshakeRequest: Sendable {
     guard protocols.allSatisfy(HeaderSyntax.isToken), Set(protocols).count == protocols.count else {
       throw InvalidHeaderError(field: InvalidHeaderError.subprotocols, reason: .invalidValue)
     }
+    self.url = url.withoutCredentials
     address = try ByteTransportEndpoint(host: host, port: port, isSecure: isSecure, options: options)
     key = Data(nonce).base64EncodedString()
     self.protocols = protocols
@@ -166,75 +166,48 @@ struct HandshakeResponse: Sendable {
     var rest: [UInt8]
   }
 
-  private var bytes: [UInt8] = []
-  private var searched = 0
-  /// The head of the response that refuses the handshake, and what has arrived of its body.
-  private(set) var refusal: (head: [UInt8], body: [UInt8])?
-  /// The start of the head that is being parsed, after any interim responses.
-  private var start = 0
+  /// The response, if it refuses the handshake.
+  private(set) var refusal: HandshakeRefusal?
+  private let request: HandshakeRequest
+  private var parser: ResponseParser
+  /// The number of bytes that were parsed before.
+  private var size = 0
+
+  init(to request: HandshakeRequest) {
+    self.request = request
+    parser = ResponseParser(url: request.url, method: "GET", allowsUpgrade: true)
+  }
 
   /// Parses received bytes; returns the agreement once the head is complete.
-  mutating func receive(_ part: [UInt8], for request: HandshakeRequest) throws(WebSocketError) -> Agreement? {
-    bytes += part
-    if bytes.first.map({ $0 != UInt8(ascii: "H") }) == true {
-      throw .invalidHandshake(reason: "it is not HTTP")
-    }
-    var index = searched
-    while index + 3 < bytes.count {
-      if bytes[index] == 13, bytes[index + 1] == 10, bytes[index + 2] == 13, bytes[index + 3] == 10 {
-        guard index <= Self.maximumSize else { break }
-        do throws(WebSocketError) {
-          let agreement = try Self.check(bytes[start..<index], rest: Array(bytes[(index + 4)...]), request)
-          if let agreement { return agreement }
-        } catch {
-          if case .refused = error { refusal = (Array(bytes[start..<(index + 4)]), Array(bytes[(index + 4)...])) }
-          throw error
-        }
-        start = index + 4
-        if start < bytes.count, bytes[start] != UInt8(ascii: "H") {
-          throw .invalidHandshake(reason: "it is not HTTP")
-        }
-        index = start
-        continue
+  mutating func receive(_ bytes: [UInt8]) throws(WebSocketError) -> Agreement? {
+    var offset = 0
+    while let event = bytes.withUnsafeBytes({ parser.next($0, &offset) }) {
+      guard size + offset <= Self.maximumSize else { throw Self.tooLong }
+      switch event {
+      case .interim(let head) where head.statusCode == 101: return try agreement(head, rest: Array(bytes[offset...]))
+      case .head(let head):
+        refusal = HandshakeRefusal(head, parser, rest: Array(bytes[offset...]))
+        throw .refused(status: head.statusCode, headers: Self.headers(head))
+      case .failure(.dataLengthExceedsMaximum, _): throw Self.tooLong
+      case .failure(_, let text): throw .invalidHandshake(reason: text)
+      case .interim, .body, .end: break
       }
-      index += 1
     }
-    searched = max(start, bytes.count - 3)
-    guard bytes.count <= Self.maximumSize else { throw .invalidHandshake(reason: "its head is too long") }
+    size += bytes.count
+    guard size <= Self.maximumSize else { throw Self.tooLong }
     return nil
   }
 
-  /// Validates a response head; returns `nil` for an interim response (RFC 9110 §15.2), which the final one follows.
-  private static func check(
-    _ head: ArraySlice<UInt8>, rest: @autoclosure () -> [UInt8], _ request: HandshakeRequest
-  ) throws(WebSocketError) -> Agreement? {
-    var lines = Self.lines(head)[...]
-    let words = String(decoding: lines.removeFirst(), as: UTF8.self)
-      .split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-    // Three digits without a sign (RFC 9112 §4).
-    guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].utf8.count == 3, let status = Int(words[1]),
-      status >= 100
-    else {
-      throw .invalidHandshake(reason: "its status line is invalid")
+  private static let tooLong = WebSocketError.invalidHandshake(reason: "its head is too long")
+
+  private func agreement(_ head: RawHead, rest: [UInt8]) throws(WebSocketError) -> Agreement {
+    // RFC 9112 §2.2: not every recipient takes a line feed alone for the end of a line. Where the head ends, frames begin.
+    let hasBareLineFeed = zip(head.bytes, head.bytes.dropFirst()).contains { $1 == 0x0A && $0 != 0x0D }
+    guard !hasBareLineFeed, !parser.isSuspicious, head.fields.allSatisfy({ HeaderSyntax.isToken($0.name) }) else {
+      throw .invalidHandshake(reason: "a header line is invalid")
     }
-    var headers: [String: String] = [:]
-    var cookieLines: [[UInt8]] = []
-    for bytes in lines {
-      let line = String(decoding: bytes, as: UTF8.self)
-      // RFC 9110 §5.5: a value has no bare carriage return, line feed or NUL.
-      guard let colon = line.firstIndex(of: ":"), HeaderSyntax.isToken(String(line[..<colon])),
-        !bytes.contains(where: { $0 == 13 || $0 == 10 || $0 == 0 })
-      else {
-        throw .invalidHandshake(reason: "a header line is invalid")
-      }
-      let name = line[..<colon].lowercased()
-      let value = String(line[line.index(after: colon)...].trimmingBlanks())
-      if name == "set-cookie" { cookieLines.append(Array(bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst())) }
-      headers[name] = headers[name].map { $0 + ", " + value } ?? value
-    }
-    if (100..<200).contains(status), status != 101 { return nil }
-    guard status == 101 else { throw .refused(status: status, headers: headers) }
-    guard words[0] == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
+    let headers = Self.headers(head)
+    guard head.version == "HTTP/1.1", headers["upgrade"]?.lowercased() == "websocket",
       FieldList.contains("upgrade", in: headers["connection"] ?? "")
     else { throw .invalidHandshake(reason: "its Upgrade or Connection header, or its HTTP version, is invalid") }
     guard headers["sec-websocket-accept"] == request.expectedAccept else {
@@ -247,53 +220,33 @@ struct HandshakeResponse: Sendable {
     return Agreement(
       subprotocol: subprotocol,
       compression: try DeflateParameters.agreed(headers["sec-websocket-extensions"], offer: request.compression),
-      headers: headers, cookieLines: cookieLines, rest: rest())
+      headers: headers, cookieLines: head.bytes("set-cookie"), rest: rest)
   }
 
-  private static func lines(_ head: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
-    var lines: [ArraySlice<UInt8>] = []
-    var start = head.startIndex
-    for index in head.indices.dropLast() where head[index] == 13 && head[index + 1] == 10 {
-      lines.append(head[start..<index])
-      start = index + 2
-    }
-    return lines + [head[start...]]
+  private static func headers(_ head: RawHead) -> [String: String] {
+    Dictionary(head.fields.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" }
   }
 }
 
 /// A response that refuses the handshake, with the beginning of its body (RFC 9112 §6.3).
 struct HandshakeRefusal: Sendable {
-  private enum Framing: Sendable {
-    case length(Int64)
-    case chunked(ChunkedDecoder)
-    case untilEnd
-  }
-
   /// The number of bytes that are read of the body.
   static let limit = 1024
   /// How long to wait for them: they explain the status, which must not be delayed much.
   static let patience = Duration.milliseconds(500)
 
   let head: ResponseHead
-  private var framing: Framing
+  private var parser: ResponseParser
   private var data = Data()
   private(set) var isComplete = false
 
-  /// Returns `nil` for a response that does not refuse the handshake.
-  init?(_ response: HandshakeResponse, url: URL?) {
-    guard let refusal = response.refusal, let url, let raw = RawHead(bytes: refusal.head, url: url.withoutCredentials)
-    else { return nil }
-    head = ResponseHead(raw)
-    framing =
-      if head.isChunked {
-        .chunked(ChunkedDecoder())
-      } else if let length = head.contentLength {
-        .length(length)
-      } else {
-        .untilEnd
-      }
-    isComplete = !head.hasBody(method: "GET")
-    receive(refusal.body)
+  /// - Parameters:
+  ///   - parser: The one that has parsed the head.
+  ///   - rest: The bytes that were received after the head.
+  init(_ head: RawHead, _ parser: ResponseParser, rest: [UInt8]) {
+    self.head = ResponseHead(head)
+    self.parser = parser
+    receive(rest)
   }
 
   /// The response, with what has arrived of its body, as it was sent.
@@ -301,34 +254,18 @@ struct HandshakeRefusal: Sendable {
 
   /// Adds received bytes.
   mutating func receive(_ bytes: [UInt8]) {
-    guard !isComplete else { return }
-    switch framing {
-    case .untilEnd: data.append(contentsOf: bytes)
-    case .length(let length):
-      data.append(contentsOf: bytes)
-      if Int64(data.count) >= length {
-        data = data.prefix(Int(clamping: length))
-        isComplete = true
-      }
-    case .chunked(var decoder):
-      let (part, isLast) = bytes.withUnsafeBytes { input in
-        var (part, offset) = (Data(), 0)
-        while part.count < Self.limit {
-          switch decoder.next(input, &offset) {
-          case .data(let bytes)?: part.append(contentsOf: bytes)
-          case .lastChunk?, .failure?: return (part, true)
-          case nil: return (part, false)
-          }
+    bytes.withUnsafeBytes { input in
+      var offset = 0
+      while !isComplete, let event = parser.next(input, &offset) {
+        switch event {
+        case .body(let part):
+          data.append(contentsOf: part.prefix(Self.limit - data.count))
+          isComplete = data.count == Self.limit
+        case .end, .failure: isComplete = true
+        case .interim, .head: break
         }
-        return (part, true)
       }
-      data.append(part)
-      isComplete = isLast
-      framing = .chunked(decoder)
     }
-    guard data.count >= Self.limit else { return }
-    data = data.prefix(Self.limit)
-    isComplete = true
   }
 
   /// Reads the body as far as it is needed and arrives in time. The transport is of no use afterwards.

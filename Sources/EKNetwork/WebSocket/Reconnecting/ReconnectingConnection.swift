@@ -28,8 +28,7 @@ final class ReconnectingConnection: Sendable {
     state.withLock { $0.driver = driver }
   }
 
-  // MARK: - The driver's task
-
+  /// The driver: all that follows to ``deliver(_:)`` is part of its task.
   private func run() async {
     let outcome = await connectAgainAndAgain()
     state.withLock { $0.finish(outcome) }.resume()
@@ -64,7 +63,7 @@ final class ReconnectingConnection: Sendable {
     }
     let (isWanted, waiter) = state.withLock { ($0.open(socket), $0.takeLinkWaiter()) }
     guard isWanted else {
-      socket.abandon()
+      socket.connection.abandon()
       return (CancellationError(), nil)
     }
     let elapsed = clock.stopwatch()
@@ -107,23 +106,21 @@ final class ReconnectingConnection: Sendable {
     return hasRoom
   }
 
-  // MARK: - Reading
-
   /// Returns the next message, from any of the connections. Cancelling the task closes permanently.
   func receive() async throws -> WebSocketMessage? {
     let id = state.withLock { $0.makeID() }
     return try await withTaskCancellationHandler {
       try await withCancellableContinuation { receiver in
-        state.withLock { $0.receive(id, receiver) }.resume(receiver)
+        let (outcome, deliverer) = state.withLock { $0.receive(id, receiver) }
+        deliverer?.resume()
+        return outcome.resume(receiver)
       } leave: { [state] in
-        state.withLock { $0.removeReceiver(id) }
+        state.withLock { $0.receivers.remove(id) }
       }
     } onCancel: {
       abandon()
     }
   }
-
-  // MARK: - Sending
 
   /// Sends a message on the open connection, or on the next one. A message that a lost connection did not accept
   /// completely is sent on the next; one that it accepted is not sent again.
@@ -150,7 +147,7 @@ final class ReconnectingConnection: Sendable {
     try await withCancellableContinuation { turn in
       state.withLock { $0.takeTurn(id, turn) }.resume(turn)
     } leave: { [state] in
-      state.withLock { $0.removeTurn(id) }
+      state.withLock { $0.turns.remove(id) }
     }
   }
 
@@ -161,8 +158,6 @@ final class ReconnectingConnection: Sendable {
       state.withLock { $0.takeLinkWaiter() }
     }
   }
-
-  // MARK: - Closing
 
   /// Closes permanently and waits for the end, at most for the close timeout. Cancelling the task ends the connection
   /// immediately.

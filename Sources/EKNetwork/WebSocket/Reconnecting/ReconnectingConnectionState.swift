@@ -23,11 +23,11 @@ struct ReconnectingConnectionState {
   private var linkWaiter: LinkWaiter?
   private var pendingCount = 0
   private var pendingBytes = 0
-  private var turns = TurnQueue()
+  var turns = TurnQueue()
   /// The messages that nobody has read yet: those of lost connections, and one of the open connection, whose deliverer
   /// waits. Only the last one has a deliverer.
   private var parked: [(message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)] = []
-  private var receivers = WaiterQueue<WebSocketMessage?>()
+  var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
   /// The task that reads the connections.
   var driver: Task<Void, Never>?
@@ -40,10 +40,7 @@ struct ReconnectingConnectionState {
   mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
-  var waitingTurns: Int { turns.count }
   var isParked: Bool { !parked.isEmpty }
-
-  // MARK: - Connections
 
   /// Stores a connection that has opened; returns false if none is wanted any more.
   mutating func open(_ socket: WebSocket) -> Bool {
@@ -69,8 +66,6 @@ struct ReconnectingConnectionState {
     return parked[last].deliverer.take()
   }
 
-  // MARK: - Sending
-
   /// Reserves room for a message until ``leave(_:)``; returns false if there is none.
   mutating func enter(_ size: Int) -> Bool {
     guard pendingCount == 0 || pendingCount < maximumCount && size <= maximumBytes - pendingBytes else { return false }
@@ -84,34 +79,16 @@ struct ReconnectingConnectionState {
     pendingBytes -= size
   }
 
-  enum Outcome<Value: Sendable> {
-    case now(Value)
-    case wait
-    case fail(any Error)
-
-    /// Resumes the caller unless it has to wait; returns whether it has to.
-    func resume(_ caller: CheckedContinuation<Value, any Error>) -> Bool {
-      switch self {
-      case .now(let value): caller.resume(returning: value)
-      case .fail(let error): caller.resume(throwing: error)
-      case .wait: return true
-      }
-      return false
-    }
-  }
-
   /// Gives the turn to one sender at a time, which keeps it when a connection is lost, so that the order is preserved.
-  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> Outcome<Void> {
+  mutating func takeTurn(_ id: UInt64, _ turn: Turn) -> WaitOutcome<Void> {
     guard isRunning else { return .fail(sendError) }
     return turns.take(turn, id: id) ? .now(()) : .wait
   }
 
-  mutating func removeTurn(_ id: UInt64) -> Turn? { turns.remove(id) }
-
   mutating func endTurn() -> Turn? { turns.passOn() }
 
   /// Returns the connection to send on, for the sender that has the turn.
-  mutating func awaitLink(_ waiter: LinkWaiter) -> Outcome<WebSocket> {
+  mutating func awaitLink(_ waiter: LinkWaiter) -> WaitOutcome<WebSocket> {
     guard isRunning else { return .fail(sendError) }
     if let link { return .now(link) }
     linkWaiter = waiter
@@ -123,8 +100,6 @@ struct ReconnectingConnectionState {
   private var sendError: any Error {
     if case .over(let error?) = phase { error } else { WebSocketError.closed(code: .normalClosure, reason: "") }
   }
-
-  // MARK: - Receiving
 
   enum Delivery {
     case handOver(Receiver)
@@ -151,39 +126,31 @@ struct ReconnectingConnectionState {
     return .done
   }
 
-  mutating func receive(_ id: UInt64, _ receiver: Receiver) -> MessageReception {
+  /// Returns the next message, and its deliverer to resume.
+  mutating func receive(
+    _ id: UInt64, _ receiver: Receiver
+  ) -> (WaitOutcome<WebSocketMessage?>, deliverer: CheckedContinuation<Void, Never>?) {
     if !parked.isEmpty {
       let (message, deliverer) = parked.removeFirst()
-      return .message(message, deliverer)
+      return (.now(message), deliverer)
     }
-    if case .over(let error) = phase { return .end(error) }
+    if case .over(let error) = phase { return (error.map { .fail($0) } ?? .now(nil), nil) }
     receivers.append(receiver, id: id)
-    return .wait
+    return (.wait, nil)
   }
-
-  mutating func removeReceiver(_ id: UInt64) -> Receiver? { receivers.remove(id) }
-
-  // MARK: - Ending
 
   /// The continuations to resume and the connection to close, outside of the lock.
   struct Ending {
     var link: WebSocket?
     var driver: Task<Void, Never>?
-    fileprivate var turns: [Turn] = []
     fileprivate var linkWaiter: LinkWaiter?
     fileprivate var deliverer: CheckedContinuation<Void, Never>?
-    fileprivate var receivers: [Receiver] = []
-    fileprivate var error: (any Error)?
-    fileprivate var sendError: (any Error)?
+    fileprivate var waiting = ConnectionState.Waiting()
 
     func resume() {
       deliverer?.resume()
-      for receiver in receivers {
-        if let error { receiver.resume(throwing: error) } else { receiver.resume(returning: nil) }
-      }
-      let sendError = sendError ?? WebSocketError.closed(code: .normalClosure, reason: "")
-      linkWaiter?.resume(throwing: sendError)
-      for turn in turns { turn.resume(throwing: sendError) }
+      linkWaiter?.resume(throwing: waiting.sendError)
+      waiting.resume()
     }
   }
 
@@ -192,8 +159,8 @@ struct ReconnectingConnectionState {
     var ending = Ending(link: link, driver: driver)
     guard isRunning else { return ending }
     phase = .closing
-    (ending.turns, ending.linkWaiter) = takeSenders()
-    ending.sendError = sendError
+    ending.waiting = ConnectionState.Waiting(turns: turns.removeAll(), sendError: sendError)
+    ending.linkWaiter = linkWaiter.take()
     ending.deliverer = takeDeliverer()
     parked = Array(parked.prefix(1))
     return ending
@@ -203,15 +170,12 @@ struct ReconnectingConnectionState {
   mutating func finish(_ error: (any Error)?) -> Ending {
     var ending = Ending(link: link)
     phase = .over(error)
-    ending.error = error
-    ending.sendError = sendError
-    (ending.turns, ending.linkWaiter) = takeSenders()
-    ending.receivers = receivers.removeAll()
+    ending.waiting = ConnectionState.Waiting(
+      receivers: receivers.removeAll(), receiveError: error, turns: turns.removeAll(), sendError: sendError)
+    ending.linkWaiter = linkWaiter.take()
     link = nil
     return ending
   }
-
-  private mutating func takeSenders() -> ([Turn], LinkWaiter?) { (turns.removeAll(), linkWaiter.take()) }
 }
 
 /// Decides after each lost connection whether and when to reconnect.
@@ -221,8 +185,6 @@ struct ReconnectRetryState {
     /// Stops reconnecting: `nil` for a clean end, otherwise the error.
     case stop((any Error)?)
   }
-
-  private enum Verdict { case temporary, final, done }
 
   /// With less, a server that refuses connections at once would keep a processor busy.
   private static let shortestDelay = Duration.milliseconds(100)
@@ -252,11 +214,7 @@ struct ReconnectRetryState {
   ///   - now: The date that a date in `Retry-After` is compared with.
   mutating func lost(because error: any Error, after lasted: Duration? = nil, now: Date) -> Action {
     if lasted != nil { hasConnected = true }
-    switch verdict(on: error) {
-    case .done: return .stop(nil)
-    case .final: return .stop(error)
-    case .temporary: break
-    }
+    if let stop = stop(because: error) { return stop }
     // An idle connection receives no message, and yet a server that accepts connections and drops them at once must not
     // be hammered.
     if let lasted, lasted >= policy.maximumDelay { failures = 0 }
@@ -266,21 +224,21 @@ struct ReconnectRetryState {
     return .retry(after: max(own, min(RetryAfter.delay(in: error, now: now) ?? .zero, policy.maximumDelay)))
   }
 
-  private func verdict(on error: any Error) -> Verdict {
+  /// Returns how the attempts end with an error; `nil` if another one may succeed.
+  private func stop(because error: any Error) -> Action? {
     switch error as? WebSocketError {
-    case .closed(let code, _)?:
-      guard policy.finalCodes.contains(code) else { return .temporary }
-      return code == .normalClosure ? .done : .final
-    case .protocolViolation(let code, _)?: return policy.finalCodes.contains(code) ? .final : .temporary
+    case .closed(.normalClosure, _)? where policy.finalCodes.contains(.normalClosure): return .stop(nil)
+    case .closed(let code, _)?, .protocolViolation(let code, _)?:
+      return policy.finalCodes.contains(code) ? .stop(error) : nil
     default: break
     }
     // A handshake is a GET.
     let repeatability = Repeatability(after: error, isIdempotent: true)
     switch repeatability.kind {
-    case _ where repeatability.isForbidden: return .final
-    case .temporary, .serverError, .refused: return .temporary
-    case .unclear where hasConnected && FailureKind.isTemporaryOnceConnected(error): return .temporary
-    default: return .final
+    case _ where repeatability.isForbidden: return .stop(error)
+    case .temporary, .serverError, .refused: return nil
+    case .unclear where hasConnected && FailureKind.isTemporaryOnceConnected(error): return nil
+    default: return .stop(error)
     }
   }
 }

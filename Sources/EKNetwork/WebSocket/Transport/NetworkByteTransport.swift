@@ -24,7 +24,7 @@ final class NetworkByteTransport: ByteTransport {
   private let state = Locked(State())
 
   init(_ address: ByteTransportEndpoint, over connection: any NetworkConnection) {
-    url = URL(string: "\(address.isSecure ? "https" : "http")://\(address.hostInURL):\(address.port)/")
+    url = URL(string: address.url)
     self.connection = connection
   }
 

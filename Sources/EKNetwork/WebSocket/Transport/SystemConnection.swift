@@ -72,9 +72,7 @@
       tcp.noDelay = true
       parameters = NWParameters(tls: isSecure ? NWProtocolTLS.Options() : nil, tcp: tcp)
     }
-  }
 
-  extension SocketParameters {
     func trust(_ options: TLSOptions, on queue: DispatchQueue) {
       let trust = ServerTrust(options: options)
       for case let tls as NWProtocolTLS.Options in parameters.defaultProtocolStack.applicationProtocols {

@@ -25,38 +25,40 @@ private struct NowhereRequest: PrismNetworkSocketRequest {
 
 @Suite("The socket page", .timeLimit(.minutes(10)))
 struct SocketPageTests {
+  private static func line(_ line: UnsafeRawBufferPointer, _ number: Int) -> Data? { Data(line) }
+
   @Test("Lines are split at LF and CRLF, however the bytes are divided")
   func lines() throws {
     let input = Data("a\r\nb\n\nc\rd\r\r\nrest".utf8)
     for pieces in cuts(of: input) {
-      var splitter = SocketLineSplitter(maximumLength: 100)
+      var splitter = LineSplitter(maximumLength: 100, keepsBlankLines: true)
       var lines: [Data] = []
       for piece in pieces {
         splitter.append(piece)
-        while let line = try splitter.next() { lines.append(line) }
+        while let line = try splitter.next(Self.line) { lines.append(line) }
       }
       #expect(lines.map { String(decoding: $0, as: UTF8.self) } == ["a", "b", "", "c\rd\r"])
-      #expect(splitter.finish() == Data("rest".utf8))
+      #expect(splitter.takeRest() == Data("rest".utf8))
     }
-    var splitter = SocketLineSplitter(maximumLength: 3)
+    var splitter = LineSplitter(maximumLength: 3, keepsBlankLines: true)
     splitter.append(Data("a\nb\nabcd".utf8))
-    #expect(try splitter.next() == Data("a".utf8))
-    #expect(try splitter.next() == Data("b".utf8))
-    #expect(throws: StreamLineTooLongError(line: 3, limitBytes: 3)) { try splitter.next() }
-    var cut = SocketLineSplitter(maximumLength: 3)
+    #expect(try splitter.next(Self.line) == Data("a".utf8))
+    #expect(try splitter.next(Self.line) == Data("b".utf8))
+    #expect(throws: StreamLineTooLongError(line: 3, limitBytes: 3)) { try splitter.next(Self.line) }
+    var cut = LineSplitter(maximumLength: 3, keepsBlankLines: true)
     cut.append(Data("ab".utf8))
-    #expect(try cut.next() == nil)
+    #expect(try cut.next(Self.line) == nil)
     cut.append(Data("c\nde".utf8))
-    #expect(try cut.next() == Data("abc".utf8))
-    #expect(try cut.next() == nil)
+    #expect(try cut.next(Self.line) == Data("abc".utf8))
+    #expect(try cut.next(Self.line) == nil)
     cut.append(Data("fg\n".utf8))
-    #expect(throws: StreamLineTooLongError(line: 2, limitBytes: 3)) { try cut.next() }
+    #expect(throws: StreamLineTooLongError(line: 2, limitBytes: 3)) { try cut.next(Self.line) }
     // Also where no line break has arrived, or a piece alone would not be too long.
-    var open = SocketLineSplitter(maximumLength: 3)
+    var open = LineSplitter(maximumLength: 3, keepsBlankLines: true)
     open.append(Data("ab".utf8))
-    #expect(try open.next() == nil)
+    #expect(try open.next(Self.line) == nil)
     open.append(Data("cd".utf8))
-    #expect(throws: StreamLineTooLongError(line: 1, limitBytes: 3)) { try open.next() }
+    #expect(throws: StreamLineTooLongError(line: 1, limitBytes: 3)) { try open.next(Self.line) }
   }
 
   @Test("Commands are sent as lines and frames are received over a WebSocket")

@@ -20,8 +20,8 @@ struct HandshakeTests {
     + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
   private func respond(_ text: String, to request: HandshakeRequest) throws -> HandshakeResponse.Agreement? {
-    var response = HandshakeResponse()
-    return try response.receive(Array(text.utf8), for: request)
+    var response = HandshakeResponse(to: request)
+    return try response.receive(Array(text.utf8))
   }
 
   @Test("The request matches RFC 6455 and carries the user's header fields")
@@ -55,10 +55,10 @@ struct HandshakeTests {
     let handshake = try request("ws://a/", protocols: ["v1"])
     let whole = head + "Sec-WebSocket-Protocol: v1\r\n\r\nxyz"
     for position in 1..<whole.utf8.count - 3 {
-      var response = HandshakeResponse()
+      var response = HandshakeResponse(to: handshake)
       let bytes = Array(whole.utf8)
-      let first = try response.receive(Array(bytes[..<position]), for: handshake)
-      let agreement = try first ?? response.receive(Array(bytes[position...]), for: handshake)
+      let first = try response.receive(Array(bytes[..<position]))
+      let agreement = try first ?? response.receive(Array(bytes[position...]))
       #expect(agreement?.subprotocol == "v1")
       #expect(agreement?.rest == Array("xyz".utf8))
     }
@@ -70,9 +70,9 @@ struct HandshakeTests {
     let whole = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + head + "\r\nxyz"
     let bytes = Array(whole.utf8)
     for position in 1..<bytes.count - 3 {
-      var response = HandshakeResponse()
-      let first = try response.receive(Array(bytes[..<position]), for: handshake)
-      let agreement = try first ?? response.receive(Array(bytes[position...]), for: handshake)
+      var response = HandshakeResponse(to: handshake)
+      let first = try response.receive(Array(bytes[..<position]))
+      let agreement = try first ?? response.receive(Array(bytes[position...]))
       #expect(agreement?.rest == Array("xyz".utf8))
       #expect(agreement?.headers["link"] == nil)
     }

@@ -38,9 +38,9 @@ import Testing
     try await turn(1)
     // Tasks start in no defined order: each starts once the one before it is queued.
     let second = Task { try await turn(2) }
-    while state.withLock({ $0.waitingTurns }) < 1 { await Task.yield() }
+    while state.withLock({ $0.turns.count }) < 1 { await Task.yield() }
     let third = Task { try await turn(3) }
-    while state.withLock({ $0.waitingTurns }) < 2 { await Task.yield() }
+    while state.withLock({ $0.turns.count }) < 2 { await Task.yield() }
     state.withLock { $0.endTurn() }?.resume()
     try await second.value
     state.withLock { $0.close() }.resume()
@@ -65,13 +65,9 @@ import Testing
     state.withLock { $0.finish(WebSocketError.timedOut) }.resume()
     func receive() async throws -> WebSocketMessage? {
       try await withCheckedThrowingContinuation { continuation in
-        switch state.withLock({ $0.receive(1, continuation) }) {
-        case .message(let message, let deliverer):
-          #expect(deliverer == nil)
-          continuation.resume(returning: message)
-        case .end(let error?): continuation.resume(throwing: error)
-        case .end(nil), .wait: continuation.resume(returning: nil)
-        }
+        let (outcome, deliverer) = state.withLock { $0.receive(1, continuation) }
+        #expect(deliverer == nil)
+        if outcome.resume(continuation) { continuation.resume(returning: nil) }
       }
     }
     #expect(try await receive() == .text("kept"))
@@ -99,7 +95,7 @@ import Testing
     #expect(await deliver(.text("b")) == false, "there is no room")
     func receive() async throws -> WebSocketMessage? {
       try await withCheckedThrowingContinuation { continuation in
-        if case .message(let message, nil) = state.withLock({ $0.receive(1, continuation) }) {
+        if case (.now(let message), nil) = state.withLock({ $0.receive(1, continuation) }) {
           continuation.resume(returning: message)
         } else {
           continuation.resume(returning: nil)
