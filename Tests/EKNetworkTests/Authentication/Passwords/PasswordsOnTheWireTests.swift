@@ -305,7 +305,8 @@ import Testing
   }
 
   /// It may follow redirects itself, and take the fields of the request along.
-  @Test(arguments: [true, false]) func customSessionIsNotGivenItForAnotherOrigin(isElsewhere: Bool) async throws {
+  @Test(arguments: [true, false], [true, false])
+  func customSessionIsNotGivenItForAnotherOrigin(isElsewhere: Bool, hasCache: Bool) async throws {
     final class Session: URLSessionProtocol, Sendable {
       let url: URL
       let sent = Locked<[String?]>([])
@@ -322,6 +323,7 @@ import Testing
     let other = try #require(URL(string: "http://other.example/item"))
     let session = Session(respondingFrom: isElsewhere ? other : server.url("/moved"))
     let manager = NetworkManager(baseURL: server.baseURL, session: session)
+    if hasCache { manager.httpCache = HTTPCache() }
     await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
     let expected: [String?] = isElsewhere ? [nil] : [nil, "Basic dTpw"]
     #expect(session.sent.withLock { $0 } == expected)
