@@ -94,7 +94,7 @@ extension CachingTransport {
     while true {
       let response = try await fetch(request, query, entry, plan)
       // Challenges are otherwise handled above the cache, which has already responded to this request.
-      if let hop = try request.hop.respondingBelowMiddleware(to: response.head) {
+      if let hop = try request.hop.respondingBelowMiddleware(to: response.head, by: wire) {
         try await response.drain()
         request.hop = hop
         guard var next = CacheQuery(request, salt: cache.salt) else { return }
