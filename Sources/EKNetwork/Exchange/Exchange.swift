@@ -183,7 +183,7 @@ struct Exchange: Sendable {
   private func finalResponse(
     _ response: TransportResponse, _ request: inout TransportRequest, _ redirects: inout RedirectState, start: URL?
   ) throws -> TransportResponse? {
-    if let hop = try request.hop.responding(to: response.head) {
+    if let hop = try request.hop.responding(to: response.head, by: transport) {
       request.hop = hop
       return nil
     }

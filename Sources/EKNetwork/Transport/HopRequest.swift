@@ -152,11 +152,11 @@ struct HopRequest: Sendable {
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
   /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
-  func responding(to head: ResponseHead) throws -> HopRequest? {
+  func responding(to head: ResponseHead, by transport: any Transport) throws -> HopRequest? {
     guard let password, let session, !head.isToOtherCredentials, head.statusCode == 401 || head.provesPassword,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
       // A custom session may have followed a redirect to another one, and would take the password there.
-      head.url.flatMap({ Origin($0) }) == key.origin
+      !transport.resolvesRedirects || head.url.flatMap({ Origin($0) }) == key.origin
     else { return nil }
     guard head.statusCode == 401 else {
       let next = head.nextNonce
@@ -181,8 +181,8 @@ struct HopRequest: Sendable {
 
   /// Returns the same for a hop that has passed middleware, whose changes stay; `nil` if the challenges are about credentials
   /// that middleware has set.
-  func respondingBelowMiddleware(to head: ResponseHead) throws -> HopRequest? {
-    guard let session, !hasOtherCredentials, let hop = try responding(to: head) else { return nil }
+  func respondingBelowMiddleware(to head: ResponseHead, by transport: any Transport) throws -> HopRequest? {
+    guard let session, !hasOtherCredentials, let hop = try responding(to: head, by: transport) else { return nil }
     var request = urlRequest
     request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
     if !hasOtherCookies { request.setValue(hop.urlRequest.cookies, forHTTPHeaderField: "Cookie") }

@@ -305,7 +305,8 @@ import Testing
   }
 
   /// It may follow redirects itself, and take the fields of the request along.
-  @Test(arguments: [true, false]) func customSessionIsNotGivenItForAnotherOrigin(isElsewhere: Bool) async throws {
+  @Test(arguments: [true, false], [true, false])
+  func customSessionIsNotGivenItForAnotherOrigin(isElsewhere: Bool, hasCache: Bool) async throws {
     final class Session: URLSessionProtocol, Sendable {
       let url: URL
       let sent = Locked<[String?]>([])
@@ -322,9 +323,35 @@ import Testing
     let other = try #require(URL(string: "http://other.example/item"))
     let session = Session(respondingFrom: isElsewhere ? other : server.url("/moved"))
     let manager = NetworkManager(baseURL: server.baseURL, session: session)
+    if hasCache { manager.httpCache = HTTPCache() }
     await #expect(throws: NetworkError.unauthorized) { _ = try await manager.send(Ask()) }
     let expected: [String?] = isElsewhere ? [nil] : [nil, "Basic dTpw"]
     #expect(session.sent.withLock { $0 } == expected)
+  }
+
+  /// The system may send the request over https instead, as the server has asked for earlier (RFC 6797 §8.3). It reports no
+  /// redirect then.
+  @Test func requestThatTheSystemSendsOverTLSIsGivenIt() async throws {
+    struct System: Transport {
+      let sent = Locked<[String?]>([])
+      let sessionSettings = SessionSettings(.ephemeral)
+      var resolvesRedirects: Bool { false }
+      var resourceTimeout: Duration? { nil }
+
+      func start(_ request: TransportRequest) async throws -> TransportResponse {
+        sent.withLock { $0.append(request.urlRequest.value(forHTTPHeaderField: "Authorization")) }
+        let head = ResponseHead.make(
+          status: 401, reason: "", fields: HeaderFieldList([("WWW-Authenticate", "Basic realm=\"r\"")]),
+          url: try #require(URL(string: "https://example.com/")))
+        return TransportResponse(head: try #require(head), body: BufferedBody(Data()))
+      }
+    }
+    let system = System()
+    let exchange = Exchange(transport: system, credential: PasswordCredential(user: "u", password: "p"))
+    let url = try #require(URL(string: "http://example.com/"))
+    let response = try await exchange.load(URLRequest(url: url))
+    #expect(response.head.statusCode == 401)
+    #expect(system.sent.withLock { $0 } == [nil, "Basic dTpw"])
   }
 
   @Test func customSessionHasOneKnowledge() throws {

@@ -94,7 +94,7 @@ extension CachingTransport {
     while true {
       let response = try await fetch(request, query, entry, plan)
       // Challenges are otherwise handled above the cache, which has already responded to this request.
-      if let hop = try request.hop.respondingBelowMiddleware(to: response.head) {
+      if let hop = try request.hop.respondingBelowMiddleware(to: response.head, by: wire) {
         try await response.drain()
         request.hop = hop
         guard var next = CacheQuery(request, salt: cache.salt) else { return }
@@ -220,7 +220,7 @@ extension CachingTransport {
         cache.discard(old.response, url: query.key)
       }
     }
-    response.head = response.head.adding(CacheStatus.field, status.text, url: query.url)
+    response.head = response.head.adding(CacheStatus.field, status.text, url: response.head.url ?? query.url)
     return response
   }
 
