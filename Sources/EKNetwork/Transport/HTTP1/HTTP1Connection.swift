@@ -15,6 +15,8 @@
     /// Why the rest of the request was not sent.
     private var sendFailure: CurlError.Failure?
 
+    /// Until when its server keeps it open without another request.
+    private(set) var idleEnd = UInt64.max
     private(set) var transfer: Transfer?
     /// The number of requests that were sent over it, including the current one.
     private var exchangeCount = 0
@@ -285,6 +287,7 @@
       let isReusable =
         state.isComplete && output.isEmpty && !hasSurplus && parser?.isPersistent == true
         && !transfer.request.closesConnection
+      idleEnd = eventLoop.now.addingClamped(parser?.maximumIdle?.clampedNanoseconds ?? .max)
       detach()
       if isReusable { park() } else { close() }
       eventLoop.finish(transfer, with: nil)
