@@ -210,8 +210,7 @@
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, sendFailure)
-        case .failed(let error):
-          return lost(transfer, isClosed: false, error.certificateRefusal == nil ? sendFailure ?? error : error)
+        case .failed(let error): return lost(transfer, isClosed: false, error.following(sendFailure))
         }
         break
       }
