@@ -75,7 +75,7 @@ import Testing
     var events: [ServerSentEvent] = []
     for try await event in Wire.automatic.manager(server, clock: clock).events(probe) { events.append(event) }
     #expect(events.map(\.data) == ["a", "b", "c"])
-    #expect(events.allSatisfy(\.id.isEmpty))
+    #expect(events.allSatisfy { $0.id.isEmpty })
     #expect(server.requests.map { $0.headers["Last-Event-ID"] } == ["0", "0", nil, nil])
   }
 
