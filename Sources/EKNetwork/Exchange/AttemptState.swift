@@ -14,12 +14,14 @@ struct AttemptState {
 
   private var retries: RetryState
   private let canRefresh: Bool
+  private let onlyIfHarmless: Bool
   private var hasRefreshed = false
 
   /// - Parameter allowsRetry: The request's `allowsRetry`, which applies to the refresh as well.
   init(policy: RetryPolicy, allowsRetry: Bool, hasRefresher: Bool) {
     retries = RetryState(policy: policy, isAllowed: allowsRetry)
     canRefresh = allowsRetry && hasRefresher
+    onlyIfHarmless = policy.onlyIfHarmless
   }
 
   var retryCount: Int { retries.retryCount }
@@ -53,7 +55,9 @@ struct AttemptState {
     with error: any Error, repeatability: Repeatability, bodyIsReplayable: Bool, wasCancelled: Bool,
     retryAfter: Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil }
   ) -> Action {
-    if repeatability.isForbidden { return .fail(wasCancelled ? CancellationError() : error) }
+    if repeatability.isForbidden || (onlyIfHarmless && !repeatability.isHarmless) {
+      return .fail(wasCancelled ? CancellationError() : error)
+    }
     let action = retries.failed(
       with: error, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled,
       random: random, refusal: refusal)

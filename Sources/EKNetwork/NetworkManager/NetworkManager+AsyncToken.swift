@@ -64,6 +64,32 @@ extension NetworkManager {
     try await response(to: request, accepting: statuses, AccessToken(accessToken))
   }
 
+  /// Sends a request, and returns the decoded response with its head, with a token that is obtained asynchronously. See
+  /// `decodedResponse(to:accessToken:)` for everything else.
+  ///
+  /// - Parameters:
+  ///   - request: The request to send.
+  ///   - accessToken: Returns the token; called for each attempt. Nothing is sent if it throws.
+  /// - Throws: The error of `accessToken`, and what `send` throws.
+  @_disfavoredOverload
+  public nonisolated(nonsending) func decodedResponse<T: NetworkRequest & SendableMetatype>(
+    to request: T, accessToken: @escaping @Sendable () async throws -> String?
+  ) async throws -> DecodedResponse<T.Response> where T.Response: SendableMetatype {
+    let (value, head) = try await sendAndDecodeElsewhere(request, AccessToken(accessToken))
+    return DecodedResponse(value, head)
+  }
+
+  /// Sends a request whose conformance may be isolated to an actor, with a token that is obtained asynchronously: the response
+  /// is decoded on the caller's actor.
+  @_disfavoredOverload
+  public nonisolated(nonsending) func decodedResponse<T: NetworkRequest>(
+    to request: T, accessToken: @escaping @Sendable () async throws -> String?
+  ) async throws -> DecodedResponse<T.Response> {
+    let decoder = responseDecoder(for: request)
+    let response = try await load(request, AccessToken(accessToken))
+    return DecodedResponse(try decoder.decode(request, response), response.head)
+  }
+
   /// Sends a request and returns as soon as the head of a response has arrived, with a token that is obtained
   /// asynchronously. See `stream(_:accessToken:)` for everything else.
   ///

@@ -23,6 +23,8 @@ public struct RetryPolicy {
   public var maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter
 
   let backoff: RetryBackoff
+  /// Whether a request is only repeated if that does no harm (``Repeatability/isHarmless``).
+  var onlyIfHarmless = false
 
   /// Creates a policy with a constant delay.
   ///
@@ -68,7 +70,7 @@ public struct RetryPolicy {
   /// another of its requests has locked, is transient for the policy of that upload.
   ///
   /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
-  /// connection was lost may have been carried out.
+  /// connection was lost may have been carried out. ``transientFailures`` does not repeat that.
   public static func isTransient(_ error: Error) -> Bool {
     kind(of: error) == .temporary
   }
@@ -131,8 +133,14 @@ extension RetryPolicy {
 
   /// A policy of three retries of transient failures (``isTransient(_:)``), after at most 0.5, 1 and 2 seconds, of
   /// which half is random.
+  ///
+  /// A request that is not idempotent (``NetworkRequest/isIdempotent``), such as a POST, is only repeated if the server has
+  /// certainly not carried it out: it could not connect, or the response is 408, 425, 429 or 503. After 500, 502, 504, a timeout
+  /// or a lost connection, the error is thrown. With an `Idempotency-Key` it is repeated like a GET.
   public static var transientFailures: RetryPolicy {
-    exponentialBackoff(shouldRetry: isTransient)
+    var policy = exponentialBackoff(shouldRetry: isTransient)
+    policy.onlyIfHarmless = true
+    return policy
   }
 }
 

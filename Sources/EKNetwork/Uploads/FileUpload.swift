@@ -347,8 +347,10 @@ extension RequestRunner {
       return false
     }
     let log = log(request.methodName)
-    let exchange = exchange(
+    var exchange = exchange(
       for: request, accepting: StatusCodes.successful, baseURL: baseURL, progress: nil, log: log)
+    // What is sent is a DELETE, not the request that has created the upload.
+    exchange.isIdempotent = true
     let clock = clock
     do {
       let cancelled = try await call(

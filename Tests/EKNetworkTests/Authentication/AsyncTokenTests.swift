@@ -22,9 +22,8 @@ import Testing
   }
 
   enum Path: CaseIterable, Sendable {
-    case send, isolated, response, stream, events, download, upload, cancelUpload, queue, cached, responses,
-      query,
-      subscription, socket
+    case send, isolated, decoded, isolatedDecoded, response, stream, events, download, upload, cancelUpload, queue
+    case cached, responses, query, subscription, socket
     /// Whose failures are a `PrismNetworkFailure`.
     var isGraphQL: Bool { [.query, .subscription, .socket].contains(self) }
   }
@@ -103,6 +102,8 @@ import Testing
     case .send: #expect(try await manager.send(probe, accessToken: token) == Item(id: 1))
     case .isolated:
       #expect(try await Self.onMainActor(manager, token) == Item(id: 1))
+    case .decoded: #expect(try await manager.decodedResponse(to: probe, accessToken: token).value == Item(id: 1))
+    case .isolatedDecoded: #expect(try await Self.decoded(manager, probe, token).value == Item(id: 1))
     case .response: #expect(try await manager.response(to: probe, accessToken: token).statusCode == 200)
     case .stream: #expect(try await manager.stream(probe, accessToken: token).statusCode == 200)
     case .events:
@@ -166,6 +167,12 @@ import Testing
     _ manager: NetworkManager, _ request: T, _ token: @escaping @Sendable () async throws -> String?
   ) async throws -> T.Response {
     try await manager.send(request, accessToken: token)
+  }
+
+  private static func decoded<T: NetworkRequest>(
+    _ manager: NetworkManager, _ request: T, _ token: @escaping @Sendable () async throws -> String?
+  ) async throws -> DecodedResponse<T.Response> {
+    try await manager.decodedResponse(to: request, accessToken: token)
   }
 
   @Test(arguments: Path.allCases) func everyAttemptAsksOnce(path: Path) async throws {
@@ -327,11 +334,12 @@ import Testing
     _ = try await manager.send(ItemProbe(), accessToken: { token() })
     _ = try await manager.send(ItemProbe(), accessToken: token)
     _ = try await manager.response(to: ItemProbe()) { token() }
+    _ = try await manager.decodedResponse(to: ItemProbe()) { token() }
     _ = try await manager.stream(ItemProbe()) { token() }
     _ = try await manager.download(ItemProbe(), to: folder["b"]) { token() }
     _ = try manager.curlCommand(for: ItemProbe()) { token() }
     for try await _ in manager.events(ItemProbe(), accessToken: { token() }) { break }
-    #expect(counter.count == 8)
+    #expect(counter.count == 9)
     await #expect(throws: NetworkError.unauthorized) { try await manager.send(ItemProbe(), accessToken: nil) }
     await #expect(throws: NetworkError.unauthorized) { try await manager.send(ItemProbe()) }
     await #expect(throws: NetworkError.unauthorized) { try await manager.send(ItemProbe()) { nil } }

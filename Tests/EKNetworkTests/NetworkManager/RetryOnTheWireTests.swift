@@ -161,6 +161,71 @@ import Testing
     #expect(clock.sleeps.count == 2)
   }
 
+  private struct Order: NetworkRequest {
+    typealias Response = StatusCodeResponse
+    var method = HTTPMethod.post
+    var headers: [String: String]?
+    var timeout: Duration?
+    var errorDecoder: ((Data) -> Error?)?
+    let body: RequestBody? = RequestBody(encodable: Item(id: 3))
+    var path: String { "/orders" }
+    var retryPolicy: RetryPolicy { .transientFailures }
+  }
+
+  enum Trouble: CaseIterable, Sendable {
+    case internalError, badGateway, gatewayTimeout, silence, close, reset
+
+    var response: LoopbackServer.Response {
+      switch self {
+      case .internalError: .status(500)
+      case .badGateway: .status(502)
+      case .gatewayTimeout: .status(504)
+      case .silence: .raw([.stall])
+      case .close: .raw([.close])
+      case .reset: .raw([.reset])
+      }
+    }
+  }
+
+  /// RFC 9110 §9.2.2: the server may have placed the order before it failed.
+  @Test(arguments: Wire.allCases, Trouble.allCases)
+  func transientFailuresPlaceNoSecondOrder(_ wire: Wire, _ trouble: Trouble) async throws {
+    struct Failed: Error {}
+    let timeout: Duration? = trouble == .silence ? .milliseconds(300) : nil
+    let manager = wire.manager(server, clock: clock)
+    let orders = [Order(timeout: timeout), Order(errorDecoder: { _ in Failed() })]
+    for order in orders.prefix(trouble == .silence ? 1 : 2) {
+      server.reset()
+      server.route("/orders", trouble.response, .status(201))
+      await #expect(throws: (any Error).self) { try await manager.send(order) }
+      // A busy machine may time out before anything is sent.
+      #expect(trouble == .silence ? server.requestCount <= 1 : server.requestCount == 1)
+    }
+    #expect(clock.sleeps.isEmpty)
+    for order in [
+      Order(method: .put, timeout: timeout), Order(headers: ["Idempotency-Key": "k"], timeout: timeout),
+    ] {
+      server.route("/orders", trouble.response, .status(201))
+      #expect(try await manager.send(order).statusCode == 201)
+    }
+    server.route("/item", trouble.response, .json(Item(id: 1)))
+    let request = ItemProbe(retryPolicy: .transientFailures, timeout: timeout)
+    #expect(try await manager.send(request) == Item(id: 1))
+  }
+
+  @Test(arguments: Wire.allCases)
+  func transientFailuresRepeatWhatWasNotCarriedOut(_ wire: Wire) async throws {
+    server.route(
+      "POST", "/orders", .status(503, headers: ["Retry-After": "7"]), .status(429, headers: ["Retry-After": "8"]),
+      .status(425), .status(201))
+    #expect(try await wire.manager(server, clock: clock).send(Order()).statusCode == 201)
+    #expect(server.requestCount == 4)
+    #expect(clock.sleeps.prefix(2) == [.seconds(7), .seconds(8)])
+    let gone = try #require(URL(string: "http://127.0.0.1:\(try LoopbackServer.refusedPort())"))
+    await #expect(throws: URLError.self) { try await wire.manager(gone, clock: clock).send(Order()) }
+    #expect(clock.sleeps.count == 6)
+  }
+
   /// RFC 9110 §15.4.4: the redirect says that the POST was carried out, whatever happens to the GET after it.
   @Test(arguments: Wire.allCases, [301, 302, 303])
   func postIsNotRetriedAfterRedirectToGET(_ wire: Wire, _ status: Int) async throws {

@@ -303,6 +303,20 @@ import Testing
     #expect(folder.names == ["a.bin"])
   }
 
+  /// What is repeated is the DELETE, not the POST of the creation.
+  @Test func removalIsRepeatedLikeAnyDELETE() async throws {
+    let server = try UploadServer(.tus)
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    server.state.withLock { $0.cuts = [1_000] }
+    await #expect(throws: URLError.self) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options(.tus))
+    }
+    server.server.route("DELETE", "/files/1", .status(500), .status(204, headers: ["Tus-Resumable": "1.0.0"]))
+    let request = CreateUpload(retryPolicy: .transientFailures)
+    #expect(try await manager.cancelUpload(request, options: options(.tus)))
+    #expect(server.server.requests.filter { $0.method == "DELETE" }.count == 2)
+  }
+
   /// The draft completes an upload with a part of its own, which is empty if there is nothing else to send.
   @Test(arguments: [0, 10]) func uploadOfWhichNothingWasSentIsNotComplete(_ size: Int) async throws {
     let server = try UploadServer(.draft)
