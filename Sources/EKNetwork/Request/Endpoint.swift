@@ -59,19 +59,33 @@ public struct Endpoint<Output: Decodable>: NetworkRequest {
   ///   - query: The query items, sent sorted by name. Defaults to `nil`.
   ///   - headers: The header fields. Defaults to `nil`.
   ///   - body: The body. Defaults to `nil`.
+  ///   - targetURL: A whole URL in place of the path. Defaults to `nil`.
+  ///   - timeout: The maximum time without progress. Defaults to `nil`, as for the property; so do the last two.
+  ///   - retryPolicy: The policy for repeating a failed attempt.
+  ///   - acceptedStatuses: The statuses of which a response is the result.
   public init(
     _ method: HTTPMethod, _ path: String, query: [String: String]? = nil, headers: [String: String]? = nil,
-    body: RequestBody? = nil
+    body: RequestBody? = nil, targetURL: URL? = nil, timeout: Duration? = nil, retryPolicy: RetryPolicy? = nil,
+    acceptedStatuses: StatusCodes? = nil
   ) {
     self.method = method
     self.path = path
     queryParameters = query
     self.headers = headers
     self.body = body
+    self.targetURL = targetURL
+    ownTimeout = timeout
+    ownRetryPolicy = retryPolicy
+    ownAcceptedStatuses = acceptedStatuses
   }
 
   /// Creates a GET. The parameters are those of the other initializer.
-  public init(_ path: String, query: [String: String]? = nil, headers: [String: String]? = nil) {
-    self.init(.get, path, query: query, headers: headers)
+  public init(
+    _ path: String, query: [String: String]? = nil, headers: [String: String]? = nil, targetURL: URL? = nil,
+    timeout: Duration? = nil, retryPolicy: RetryPolicy? = nil, acceptedStatuses: StatusCodes? = nil
+  ) {
+    self.init(
+      .get, path, query: query, headers: headers, targetURL: targetURL, timeout: timeout, retryPolicy: retryPolicy,
+      acceptedStatuses: acceptedStatuses)
   }
 }

@@ -51,6 +51,13 @@ extension NetworkRequest where Self == Endpoint<EmptyResponse> {
     endpoint.timeout = .seconds(50)
     #expect(try await manager.send(endpoint).id == 2)
     #expect(server.requestCount == 3)
+    let inOneCall = Endpoint<Numbered>(
+      "never", targetURL: server.url("/items/3"), timeout: .seconds(50), retryPolicy: .transientFailures,
+      acceptedStatuses: [404])
+    #expect(inOneCall.timeout == .seconds(50))
+    server.route("/items/3", .status(503), .status(503), .json(#"{"id":3}"#, status: 404))
+    #expect(try await manager.send(inOneCall).id == 3)
+    #expect(server.requestCount == 6)
   }
 
   @Test(arguments: Wire.allCases) func verbsSendRequests(wire: Wire) async throws {
