@@ -126,15 +126,11 @@ actor FileUpload {
         throw error
       case .create, .requestOffset, .append:
         if action == .create { resumedBytes = 0 }
+        remember(state)
+        try await response.drain()
+        try Task.checkCancellation()
+        // Not before: until here, a process that is killed has not sent the last part.
         remember(state, before: action)
-        do {
-          try await response.drain()
-          try Task.checkCancellation()
-        } catch {
-          // The file says that the last part may have arrived, which is not sent now.
-          remember(state)
-          throw error
-        }
       }
     }
   }

@@ -83,19 +83,29 @@ import Testing
     #expect(server.data == content)
   }
 
-  /// Cancelled while the rest of the response that has created it is read.
+  /// Cancelled, or killed, while the rest of the response that has created it is read.
   @Test func createdUploadIsRememberedWhenCancelled() async throws {
     let server = try UploadServer(.tus)
-    // If the rest is no longer waited for by then.
-    server.server.route("PATCH", "/files/1", onHead: { _ in .steps([.stall]) }) { _ in .status(500) }
-    let location = server.server.url("/files/1")
     let (isRead, never) = (Gate(), Gate())
+    // If the rest is no longer waited for by then.
+    server.server.route(
+      "PATCH", "/files/1",
+      onHead: { _ in
+        isRead.open()
+        return .steps([.stall])
+      }
+    ) { _ in .status(500) }
+    let (location, stateFile) = (server.server.url("/files/1"), folder["state"])
+    let left = Locked<UploadRecord?>(nil)
     let manager = Wire.automatic.manager(server.server)
     manager.attemptMiddleware = [
       Intercept { request, _, next in
         let response = try await next(request)
         guard request.httpMethod == "POST" else { return response }
         let rest = AsyncThrowingStream<Data, any Error> {
+          let record = try? JSONDecoder().decode(UploadRecord.self, from: Data(contentsOf: stateFile))
+          // Otherwise the next part may have begun.
+          if !Task.isCancelled { left.withLock { $0 = record } }
           isRead.open()
           guard await never.wait() else { throw CancellationError() }
           return nil
@@ -109,8 +119,10 @@ import Testing
       try await manager.upload(CreateUpload(), fromFile: file, options: options)
     }
     #expect(ending?.failure is CancellationError)
-    let record = try #require(try UploadRecordFile(folder["state"]).record)
+    let record = try #require(try UploadRecordFile(stateFile).record)
     #expect(record.resource?.url.absoluteString == location.absoluteString)
+    // The last part, which is the whole file, was not sent yet.
+    #expect(left.withLock { $0 }?.mayBeComplete == nil)
   }
 
   /// What the server has no longer is cancelled as well, with middleware around the call.
