@@ -50,7 +50,7 @@ import Testing
     for url in ["/item?key=<redacted>", "/moved?code=<redacted>", "/refused?key=<redacted>"] {
       #expect(lines.contains { $0.hasSuffix(place + url) || $0.contains(place + url + " ") }, "\(url)")
     }
-    // Whoever filters by level sees only these.
+    // With a filter by level only these are seen.
     for (entry, status, url) in [
       ("Retrying the request", 503, "/item?key=<redacted>"), ("Request failed", 403, "/refused?key=<redacted>"),
     ] {
