@@ -129,10 +129,13 @@ struct RequestRunner {
     wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
+    var log = log(request.methodName)
+    // Only a subscription tracks that itself.
+    log?.isReconnecting = wasCarriedOut != nil
     return try await stream(
       source(request, baseURL, accessToken),
       over: exchange(
-        for: request, baseURL: baseURL, progress: nil, log: log(request.methodName), wasCarriedOut: wasCarriedOut),
+        for: request, baseURL: baseURL, progress: nil, log: log, wasCarriedOut: wasCarriedOut),
       throwsReadError: throwsReadError)
   }
 
@@ -157,7 +160,10 @@ struct RequestRunner {
     guard let log else { return response }
     var response = response
     response.body = ObservedBody(response.body) { [head = response.head] count, end, error in
-      if let error { return log.failed(error) }
+      if let error {
+        log.received(status: head.statusCode)
+        return log.failed(error)
+      }
       log.finished(status: head.statusCode ?? 0, bytes: count, timings: end?.timings, head: head)
     }
     return response
@@ -353,6 +359,7 @@ struct RequestRunner {
     switch result {
     case .success(.success): return .deliver
     case .success(.challenge(_, let head, let readError)):
+      exchange.log?.received(status: 401)
       let action = state.received(
         status: 401, isAccepted: true, isFromOtherOrigin: head.isFromOtherOrigin,
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: 401), bodyIsReplayable: isReplayable,
@@ -361,6 +368,7 @@ struct RequestRunner {
       return failed(readError)
     case .success(.refusal(let response, _)):
       let status = response.head.statusCode ?? 0
+      exchange.log?.received(status: status)
       return state.received(
         status: status, isFromOtherOrigin: response.head.isFromOtherOrigin,
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: status), bodyIsReplayable: isReplayable,

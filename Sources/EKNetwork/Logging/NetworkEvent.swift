@@ -55,7 +55,7 @@ public struct NetworkLogEntry: Sendable, Equatable {
   public enum Level: Int, Sendable, Equatable, Comparable, CaseIterable {
     /// The normal course of a request: it starts, is redirected, finishes.
     case debug
-    /// An unusual event that was handled: a retry, a token refresh.
+    /// An unusual event that was handled: a retry, a token refresh, an event stream that is lost and requested again.
     case info
     /// A request that failed.
     case error

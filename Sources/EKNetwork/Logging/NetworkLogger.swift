@@ -95,6 +95,10 @@ struct RequestLog: Sendable {
   private let request: UInt64
   private let method: String
   private let start = ContinuousInstant.now
+  /// What the last attempt was about, for the entry of its failure.
+  private let last = Locked<(url: URL?, status: Int?)>((nil, nil))
+  /// Whether the request is sent again if the stream of its response is lost, as that of a subscription.
+  var isReconnecting = false
 
   /// Returns `nil` if there is no listener: a listener that is added later receives only requests that start later.
   ///
@@ -118,14 +122,19 @@ struct RequestLog: Sendable {
 
   /// Reports that an attempt is being sent; the first is number 1.
   func started(_ url: URL, attempt: Int) {
+    last.withLock { $0 = (url, nil) }
     report(.attemptStarted(url: url, attempt: attempt))
     logger.log(.debug, "Request started", base(["url": url.redactedForLog, "attempt": "\(attempt)"]))
   }
 
   func redirected(status: Int, to url: URL) {
+    last.withLock { $0.url = url }
     report(.redirected(status: status, to: url))
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
   }
+
+  /// Notes the status of a response which may be a failure.
+  func received(status: Int?) { last.withLock { $0.status = status } }
 
   /// Reports that the server responded with 401 and the request waits for a new token.
   func refreshingToken() {
@@ -139,7 +148,7 @@ struct RequestLog: Sendable {
     report(.retrying(attempt: attempt, after: delay, error: error))
     logger.log(
       .info, "Retrying the request",
-      base(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
+      failure(["attempt": "\(attempt)", "delay": delay.inSecondsForLog, "error": error.redactedForLog]))
   }
 
   func finished(status: Int, bytes: Int64, timings: NetworkTimings?, head: ResponseHead? = nil) {
@@ -159,13 +168,15 @@ struct RequestLog: Sendable {
       head: response.head)
   }
 
-  /// Reports that the request failed. A cancellation is not logged as an error.
+  /// Reports that the request failed. A cancellation is not logged as an error, nor is a stream that is requested again.
   func failed(_ error: any Error) {
     let error = Self.cause(of: error)
     report(.failed(error))
-    logger.log(
-      error.isCancellation ? .debug : .error, error.isCancellation ? "Request cancelled" : "Request failed",
-      base(["error": error.redactedForLog, "duration": elapsed.inSecondsForLog]))
+    let isLostStream = isReconnecting && last.withLock { $0.status } == 200 && FailureKind(error) == .temporary
+    let (level, message): (NetworkLogEntry.Level, String) =
+      error.isCancellation
+      ? (.debug, "Request cancelled") : isLostStream ? (.info, "Event stream lost") : (.error, "Request failed")
+    logger.log(level, message, failure(["error": error.redactedForLog, "duration": elapsed.inSecondsForLog]))
   }
 
   /// Returns the underlying error of a failure, which identifies it by a type and a code.
@@ -178,6 +189,14 @@ struct RequestLog: Sendable {
   private func report(_ kind: @autoclosure () -> NetworkEvent.Kind, cacheStatus: @autoclosure () -> String? = nil) {
     handler?(
       NetworkEvent(request: request, method: method, elapsed: elapsed, kind: kind(), cacheStatus: cacheStatus()))
+  }
+
+  private func failure(_ metadata: [String: String]) -> [String: String] {
+    let (url, status) = last.withLock { $0 }
+    var metadata = base(metadata)
+    metadata["url"] = url?.redactedForLog
+    metadata["status"] = status.map { "\($0)" }
+    return metadata
   }
 
   private func base(_ metadata: [String: String]) -> [String: String] {

@@ -33,6 +33,10 @@ struct FailedExchange {
     // The limit may be inside a character.
     if isCut, text.last == "\u{FFFD}" { text.removeLast() }
     guard !text.isEmpty, !text.unicodeScalars.contains(where: { $0 == "\u{FFFD}" || $0 == "\0" }) else { return nil }
+    return inOneLine(text) + (isCut ? "…" : "")
+  }
+
+  fileprivate static func inOneLine(_ text: String) -> String {
     var line = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       switch scalar.properties.generalCategory {
@@ -41,7 +45,7 @@ struct FailedExchange {
       default: line.append(scalar)
       }
     }
-    return String(line) + (isCut ? "…" : "")
+    return String(line)
   }
 }
 
@@ -64,13 +68,24 @@ extension DecodingError {
   /// The method of the request, like ``response``.
   var requestMethod: String? { undecodable?.method }
 
-  private var undecodable: UndecodableResponse? {
+  private var undecodable: UndecodableResponse? { context.flatMap(UndecodableResponse.init(in:)) }
+
+  private var context: Context? {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
       .dataCorrupted(let context):
-      UndecodableResponse(in: context)
+      context
     @unknown default: nil
     }
+  }
+
+  /// Where the response could not be decoded, and why: `Path: users[0].id. Expected to decode Int but found a string.`
+  var reason: String? {
+    guard let context else { return nil }
+    let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+    let reason = UndecodableResponse(in: context)?.reason ?? context.debugDescription
+    // Names may be those that a server has sent.
+    return FailedExchange.inOneLine(path.isEmpty ? reason : "Path: \(path.trimmingPrefix(".")). \(reason)")
   }
 
   func with(_ change: (Context) -> Context) -> DecodingError {
@@ -91,12 +106,11 @@ extension DecodingError {
       contentType: response.headerDictionary.field("Content-Type"),
       data: data, quotesBody: false
     ).text
-    let undecodable = UndecodableResponse(
-      response: NetworkResponse(
-        statusCode: response.statusCode, headerFields: HeaderFieldList(response), data: data, url: url),
-      method: method, text: exchange)
+    let received = NetworkResponse(
+      statusCode: response.statusCode, headerFields: HeaderFieldList(response), data: data, url: url)
     return with { context in
-      Context(
+      let undecodable = UndecodableResponse(response: received, method: method, reason: context.debugDescription)
+      return Context(
         codingPath: context.codingPath, debugDescription: "\(context.debugDescription) (\(exchange))",
         underlyingError: undecodable.added(to: context.underlyingError))
     }
@@ -110,15 +124,17 @@ private struct UndecodableResponse: Error, CustomStringConvertible, CustomDebugS
 
   let response: NetworkResponse
   let method: String
-  let text: String
+  /// The decoder's own description, which the error's begins with.
+  let reason: String
 
-  var description: String { text }
-  var debugDescription: String { text }
+  // What the response is about is in the error's own description.
+  var description: String { "see DecodingError.response" }
+  var debugDescription: String { description }
 
-  init(response: NetworkResponse, method: String, text: String) {
+  init(response: NetworkResponse, method: String, reason: String) {
     self.response = response
     self.method = method
-    self.text = text
+    self.reason = reason
   }
 
   init?(in context: DecodingError.Context) {

@@ -80,9 +80,11 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConve
   /// bytes: {…}"`. Of the query only the names are shown.
   public var failureReason: String? { exchangeText.text }
 
-  /// The ``errorDescription`` and the ``failureReason``, which is what `print` shows.
+  /// The ``errorDescription`` and the ``failureReason``, which is what `print` shows. That of a 407 names the proxy.
   public var description: String {
-    "Request failed with status code \(statusCode): \(exchangeText.text)"
+    // RFC 9110 §15.5.8
+    let sender = statusCode == 407 ? " (the proxy requires credentials)" : ""
+    return "Request failed with status code \(statusCode)\(sender): \(exchangeText.text)"
   }
 
   private var exchangeText: FailedExchange {

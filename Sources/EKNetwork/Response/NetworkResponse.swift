@@ -1,7 +1,7 @@
 import Foundation
 
 /// A response as it was received: its head, its whole body, and its trailers.
-public struct NetworkResponse: ResponseHeaderFields, Sendable, Equatable {
+public struct NetworkResponse: ResponseHeaderFields, CustomStringConvertible, Sendable, Equatable {
   /// The status code.
   public let statusCode: Int
   /// The header fields in order, repeated ones separate. What a `URLSession` has received is sorted by name, and joined.
@@ -44,6 +44,14 @@ public struct NetworkResponse: ResponseHeaderFields, Sendable, Equatable {
   /// Returns the target of the first link with a relation type, such as `"next"`, in the `Link` fields (RFC 8288), resolved
   /// against ``url``; `nil` if there is none.
   public func link(_ relation: String) -> URL? { headerFields.link(relation, base: url) }
+
+  /// The URL, the status, and the type and size of the body: `"https://example.com/users/42, status 200; application/json, 34
+  /// bytes"`. Of the query only the names are shown, of the fields and the body nothing more.
+  public var description: String {
+    FailedExchange(
+      url: url, status: statusCode, contentType: headerFields.value(for: "Content-Type"), data: data, quotesBody: false
+    ).text
+  }
 
   /// Decodes the body as JSON.
   ///

@@ -129,17 +129,31 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
 extension PrismNetworkFailure.Recorded: Sendable where Success: Sendable {}
 
 extension PrismNetworkFailure: LocalizedError, CustomStringConvertible {
-  /// The description of the error, and if they are known the request, the status and the beginning of the body: `"The server
-  /// failed. (POST https://example.com/graphql, status 500; text/html, 34 bytes: <html>…)"`. Of the query only the names are
-  /// shown. The body of a success is not.
+  /// The description of the error, and if they are known the request, the status, the beginning of the body, and why the
+  /// exchange failed, or where its response could not be decoded: `"The server failed. (POST https://example.com/graphql,
+  /// status 500; text/html, 34 bytes: <html>…)"`. Of the query only the names are shown. The body of a success is not.
   public var errorDescription: String? { description }
   /// The same as ``errorDescription``.
   public var description: String {
-    guard url != nil || statusCode != nil else { return error.description }
+    [error.description, exchange, cause].compactMap(\.self).joined(separator: " ")
+  }
+  private var exchange: String? {
+    guard url != nil || statusCode != nil else { return nil }
     let exchange = FailedExchange(
       method: method, url: url, status: statusCode, contentType: headers.field("Content-Type"), data: data,
       quotesBody: statusCode.map { !StatusCodes.successful.contains($0) } ?? false)
-    return "\(error.description) (\(statusCode == nil ? exchange.request : exchange.text))"
+    return "(\(statusCode == nil ? exchange.request : exchange.text))"
+  }
+  /// What the exchange does not say. Not the text of an error that is not known, which may contain anything.
+  private var cause: String? {
+    switch underlyingError {
+    case let error as DecodingError: error.reason
+    case let error as URLError: error.localizedDescription
+    case let error as InvalidHeaderError: error.errorDescription
+    case let error as RequestBodyError: error.errorDescription
+    case let error as ResponseLimitError: error.errorDescription
+    default: nil
+    }
   }
   /// The reason for the error.
   public var failureReason: String? { error.failureReason }

@@ -50,8 +50,35 @@ import Testing
     for url in ["/item?key=<redacted>", "/moved?code=<redacted>", "/refused?key=<redacted>"] {
       #expect(lines.contains { $0.hasSuffix(place + url) || $0.contains(place + url + " ") }, "\(url)")
     }
-    #expect(lines.contains { $0.hasPrefix("Request failed") && $0.contains("error=HTTPError 403") })
+    // With a filter by level only these are seen.
+    for (entry, status, url) in [
+      ("Retrying the request", 503, "/item?key=<redacted>"), ("Request failed", 403, "/refused?key=<redacted>"),
+    ] {
+      let line = lines.first { $0.hasPrefix(entry) } ?? ""
+      #expect(line.contains("error=HTTPError \(status)"), "\(line)")
+      #expect(line.hasSuffix("status=\(status) \(place)\(url)"), "\(line)")
+    }
     #expect(!lines.contains { $0.contains("secret") })
+  }
+
+  /// It is lost whenever its server restarts, and requested again.
+  @Test(arguments: Wire.allCases) func lostEventStreamIsNoError(_ wire: Wire) async throws {
+    let events = [LoopbackServer.Response.Step.chunk(Data("data: a\n\n".utf8)), .close]
+    server.route("/events", .streaming(headers: ["Content-Type": "text/event-stream"], events), .status(204))
+    let manager = listening(wire.manager(server, clock: RecordingClock()))
+    for try await _ in manager.events(Probe<EmptyResponse>(path: "/events", queryParameters: ["key": "secret"])) {}
+    let place = "status=200 url=http://127.0.0.1:\(server.port)/events?key=<redacted>"
+    let lost = entries.withLock { $0.filter { $0.message == "Event stream lost" } }
+    #expect(lost.map(\.level) == [.info])
+    #expect(lost.first?.line.hasSuffix(place) == true, "\(lines)")
+    #expect(!entries.withLock { $0.contains { $0.level == .error } })
+
+    // That of a request which is not sent again is one.
+    server.route("/once", .streaming(headers: ["Content-Type": "text/event-stream"], events))
+    let response = try await manager.stream(Probe<EmptyResponse>(path: "/once"))
+    await #expect(throws: URLError.self) { for try await _ in response.events() {} }
+    #expect(entries.withLock { $0.last?.level } == .error)
+    #expect(lines.last?.contains("status=200 url=http") == true)
   }
 
   @Test(arguments: Wire.allCases) func userAndPasswordOfAURLAreNotLogged(_ wire: Wire) async throws {

@@ -70,22 +70,26 @@ import Testing
     log.refreshingToken()
     log.retrying(attempt: 2, after: .milliseconds(1042), error: URLError(.timedOut))
     log.finished(status: 200, bytes: 57, timings: nil)
+    log.received(status: 503)
     log.failed(NetworkError.emptyResponse)
+    log.started(url, attempt: 2)
     log.failed(CancellationError())
     RequestLog(logger, method: "PUT")?.refreshingToken()
 
+    let place = "url=https://example.com/a?token=<redacted>"
     #expect(
       recorder.entries.map { $0.line.replacing(/duration=\d+\.\d{3}/, with: "duration=…") } == [
-        "Request started attempt=1 method=GET request=1 url=https://example.com/a?token=<redacted>",
-        "Request redirected method=GET request=1 status=307 url=https://example.com/a?token=<redacted>",
+        "Request started attempt=1 method=GET request=1 \(place)",
+        "Request redirected method=GET request=1 status=307 \(place)",
         "Refreshing the access token method=GET request=1",
-        "Retrying the request attempt=2 delay=1.042 error=URLError -1001 method=GET request=1",
+        "Retrying the request attempt=2 delay=1.042 error=URLError -1001 method=GET request=1 \(place)",
         "Request finished bytes=57 duration=… method=GET request=1 status=200",
-        "Request failed duration=… error=NetworkError emptyResponse method=GET request=1",
-        "Request cancelled duration=… error=CancellationError method=GET request=1",
+        "Request failed duration=… error=NetworkError emptyResponse method=GET request=1 status=503 \(place)",
+        "Request started attempt=2 method=GET request=1 \(place)",
+        "Request cancelled duration=… error=CancellationError method=GET request=1 \(place)",
         "Refreshing the access token method=PUT request=2",
       ])
-    #expect(recorder.entries.map(\.level) == [.debug, .debug, .info, .info, .debug, .error, .debug, .info])
+    #expect(recorder.entries.map(\.level) == [.debug, .debug, .info, .info, .debug, .error, .debug, .debug, .info])
   }
 
   @Test func levelsMapToSystemLogNumbers() {

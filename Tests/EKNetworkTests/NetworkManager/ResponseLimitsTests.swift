@@ -44,7 +44,17 @@ import Testing
       try await wire.manager(server).send(Blob(maximumResponseSize: 100))
     }
     #expect(error == ResponseLimitError(limit: .size(100), announcedSize: 101, url: server.url("/blob")))
+    let text = "The response has 101 bytes, of which 100 are allowed"
+    #expect(error?.localizedDescription == text)
+    #expect(error.map { "\($0)" } == "\(text): \(server.url("/blob"))")
     #expect(await server.waitForOpenConnections(0))
+  }
+
+  @Test func printedErrorHasNoSecrets() throws {
+    let url = try #require(URL(string: "https://u:sesame@example.com/a?key=sesame"))
+    let text = "The response has more than the 9 bytes that are allowed"
+    #expect("\(ResponseLimitError(limit: .size(9), url: url))" == "\(text): https://example.com/a?key=<redacted>")
+    #expect("\(ResponseLimitError(limit: .size(9)))" == text)
   }
 
   @Test(arguments: Wire.allCases) func chunkedBodyIsCounted(_ wire: Wire) async throws {

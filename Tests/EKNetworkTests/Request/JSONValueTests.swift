@@ -30,6 +30,13 @@ import Testing
     #expect(repeated == .object(["a": .int(2)]))
   }
 
+  @Test func printedValueIsItsJSON() {
+    #expect("\(Self.chat)" == Self.text)
+    let odd: JSONValue = ["b": ["/😀\n"], "a": .double(.nan), "c": nil]
+    #expect("\(odd)" == #"{"a":"nan","b":["/😀\n"],"c":null}"#)
+    #expect([JSONValue.string("a"), 1, true, nil].map(\.description) == [#""a""#, "1", "true", "null"])
+  }
+
   @Test func integersStayExact() throws {
     for (text, value) in [
       ("9223372036854775807", JSONValue.int(.max)), ("9223372036854775808", .unsigned(1 << 63)),

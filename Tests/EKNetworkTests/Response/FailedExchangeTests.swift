@@ -33,6 +33,21 @@ import Testing
     }
   }
 
+  #if os(Linux)
+    /// A proxy that forwards the requests for `http` URLs responds to them itself.
+    @Test func errorOfAProxySaysSo() async throws {
+      server.route("/item") { _ in .status(407) }
+      let manager = Wire.automatic.manager(try #require(URL(string: "http://origin.invalid"))) {
+        $0.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": server.port]
+      }
+      let error = await #expect(throws: HTTPError.self) { try await manager.send(ItemProbe()) }
+      let text = "Request failed with status code 407"
+      #expect(error?.errorDescription == text)
+      let place = "GET http://origin.invalid/item; 0 bytes"
+      #expect(error.map { "\($0)" } == "\(text) (the proxy requires credentials): \(place)")
+    }
+  #endif
+
   @Test(arguments: Wire.allCases) func redirectedErrorNamesItsURL(wire: Wire) async throws {
     server.route("/item") { _ in .redirect(to: "/moved") }
     let error = await #expect(throws: HTTPError.self) { try await wire.manager(server).send(ItemProbe()) }
@@ -49,6 +64,7 @@ import Testing
     let place = "http://127.0.0.1:\(server.port)/item?key=<redacted>"
     let text = try #require(error.map { "\($0)" })
     #expect(text.contains("(GET \(place), status 200; text/plain, \(body.utf8.count) bytes)"))
+    #expect(text.components(separatedBy: "status 200").count == 2, "\(text)")
   }
 
   @Test func decodingErrorOfAMockSaysWhatItIsAbout() async throws {
@@ -91,6 +107,7 @@ import Testing
     let cause = try #require(changed.underlyingError) as NSError
     #expect(cause.domain == "d" && cause.code == 7 && cause.userInfo["k"] as? String == "v")
     #expect(about(.typeMismatch(Int.self, context(named))).response?.statusCode == 201)
+    #expect(about(.typeMismatch(Int.self, context(named))).reason == "bad")
     guard case .dataCorrupted(let own) = about(.dataCorrupted(context(Own()))) else {
       Issue.record("another kind")
       return
@@ -148,6 +165,32 @@ import Testing
     #expect(
       PrismNetworkFailure(.noConnectivity, url: url).localizedDescription
         == "The server cannot be reached, or the connection was lost. (https://example.com/?a=<redacted>)")
+  }
+
+  @Test func failureSaysWhy() async throws {
+    server.route("/item") { _ in .json(#"{"a":[{"id":"sesame"}]}"#) }
+    let error = await #expect(throws: PrismNetworkFailure.self) {
+      try await PrismNetworkFailure.detailed {
+        try await PrismNetworkAdapter.forTests().request(on: Nested(endpoint: server.endpoint()))
+      }
+    }
+    let text = try #require(error?.localizedDescription)
+    let place = "GET http://127.0.0.1:\(server.port)/item"
+    let start = "The response is not valid. (\(place), status 200; application/json, 23 bytes) Path: a[0].id. Expected"
+    #expect(text.hasPrefix(start), "\(text)")
+    #expect(!text.contains("sesame"))
+
+    let slow = URLError(.timedOut, url: nil, description: "It took too long")
+    #expect(
+      PrismNetworkFailure(.noConnectivity, because: slow).description
+        == "The server cannot be reached, or the connection was lost. It took too long")
+    // What others throw may say anything.
+    #expect(PrismNetworkFailure(.forbidden, because: Own()).description == "Access is denied.")
+  }
+
+  private struct Nested: PrismNetworkRequest {
+    typealias Response = [String: [Item]]
+    let endpoint: LocalEndpoint
   }
 
   private struct Missing: PrismNetworkRequest {

@@ -21,6 +21,18 @@ import Testing
 
   private static let cookies = ["a=1", "b=2; Expires=Wed, 01 Jan 2031 00:00:00 GMT"]
 
+  /// What an app prints or logs has no secrets, wherever the response is inside it.
+  @Test func printedResponseHasNoSecrets() throws {
+    let response = NetworkResponse(
+      statusCode: 200, headerFields: ["Content-Type": "text/plain; a=b", "Set-Cookie": "sesame"],
+      data: Data("sesame".utf8), url: try #require(URL(string: "https://u:sesame@example.com/a?key=sesame")))
+    let text = "https://example.com/a?key=<redacted>, status 200; text/plain, 6 bytes"
+    #expect("\(response)" == text)
+    #expect("\([response])" == "[\(text)]")
+    #expect(String(reflecting: response) == text)
+    #expect("\(NetworkResponse(statusCode: 204))" == "status 204; 0 bytes")
+  }
+
   #if os(Linux)
     @Test func theResponseIsAsItWasReceived() async throws {
       let response = try await Wire.automatic.manager(server).response(to: Probe<Numbered>(path: "/there"))

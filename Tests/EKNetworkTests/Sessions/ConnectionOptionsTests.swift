@@ -132,6 +132,14 @@ import Testing
       #expect(error?.localizedDescription.contains("proxy") == true)
     }
 
+    @Test(arguments: ["http", "https"]) func messageOfADeadProxySaysThatItIsOne(_ scheme: String) async throws {
+      let port = try LoopbackServer.refusedPort()
+      let error = try await error(
+        ConnectionOptions(proxy: .http(host: "127.0.0.1", port: port)), "\(scheme)://origin.invalid/")
+      #expect(error?.code == .cannotConnectToHost)
+      #expect(error?.localizedDescription.hasPrefix("The proxy cannot be reached: ") == true)
+    }
+
     @Test func serversOfHTTP1AreRefusedIfHTTP2IsRequired() async throws {
       let server = try LoopbackServer()
       let error = try await error(ConnectionOptions(httpVersion: .http2), server.url("/").absoluteString)

@@ -90,6 +90,20 @@
       #expect(server.requests.isEmpty && other.requests.count == 1 && third.requests.count == 1)
     }
 
+    /// libcurl names the host and a port that is not used.
+    @Test func messageNamesTheSocketAndTheReason() async throws {
+      let file = folder["file"]
+      try Data().write(to: file)
+      for (path, reason) in [
+        (folder["missing"].path, "No such file or directory"), (file.path, "Connection refused"),
+      ] {
+        let manager = try Self.manager(path)
+        let error = await #expect(throws: URLError.self) { try await manager.send(Probe<[String]>()) }
+        #expect(error?.code == .cannotConnectToHost)
+        #expect(error?.localizedDescription == "Failed to connect to the socket \(path): \(reason)")
+      }
+    }
+
     @Test func whatCannotBeASocketIsRefused() async throws {
       let long = "/" + String(repeating: "a", count: 107)
       for (path, code) in [("/a\0b", URLError.Code.badURL), (long, .badURL), ("/nowhere", .cannotConnectToHost)] {

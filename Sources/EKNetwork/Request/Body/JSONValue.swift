@@ -135,5 +135,17 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
   }
 }
 
+extension JSONValue: CustomStringConvertible {
+  /// The value as JSON in one line, its names sorted, which is what `print` shows. A number that JSON cannot express is a
+  /// string, such as `"nan"`.
+  public var description: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "<invalid JSON>"
+  }
+}
+
 /// The JSON value of an extension that the GraphQL specification does not define.
 public typealias PrismGraphQLValue = JSONValue

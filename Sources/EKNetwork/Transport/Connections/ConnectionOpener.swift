@@ -133,7 +133,11 @@
         return .noResources
       }
       defer { handles.close() }
-      return isEndless ? .endlessTunnel : .failed(handles.failure(code: code))
+      guard !isEndless else { return .endlessTunnel }
+      var failure = handles.failure(code: code)
+      failure.socketPath = endpoint.route.socketPath
+      failure.hasProxy = endpoint.proxy != nil
+      return .failed(failure)
     }
 
     private var times: Times {

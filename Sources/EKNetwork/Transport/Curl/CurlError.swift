@@ -15,6 +15,10 @@
       var systemError = 0
       /// OpenSSL's verification result for the certificate (`X509_V_ERR_…`); 0 if there is none.
       var verifyResult = 0
+      /// The path of the socket that was to be connected to, which libcurl's message does not name.
+      var socketPath: String?
+      /// Whether the connection was to lead through a proxy.
+      var hasProxy = false
     }
 
     /// `CURLE_HTTP2`, which libcurl reports for a GOAWAY that excludes the request.
@@ -42,6 +46,7 @@
     static func text(_ failure: Failure) -> String {
       // From 8.21 on, code 43 also stands for an invalid key of a client certificate.
       if failure.code == 43, failure.text.contains("private key") { return failure.text }
+      if let explanation = failure.explanation { return explanation }
       return texts[failure.code] ?? failure.text
     }
 
@@ -182,6 +187,31 @@
     /// the connection (RFC 8446 §6.2), which it resets if it has not read everything.
     func following(_ sending: CurlError.Failure?) -> CurlError.Failure {
       text.contains(" alert ") ? self : sending ?? self
+    }
+
+    /// What OpenSSL and GnuTLS say of a peer whose first bytes are not those of TLS.
+    private static let plainPeer = ["wrong version number", "packet length too long", "unexpected TLS packet"]
+
+    /// What libcurl's message means, or leaves out; `nil` if it says enough.
+    fileprivate var explanation: String? {
+      switch certificateRefusal {
+      case nil: break
+      case .clientCertificateRequired?: return "The server requires a client certificate (\(text))"
+      default: return "The server does not accept the client certificate, or that there is none (\(text))"
+      }
+      switch code {
+      case 7:
+        if let socketPath {
+          let reason = systemError == 0 ? text : String(cString: strerror(Int32(truncatingIfNeeded: systemError)))
+          return "Failed to connect to the socket \(socketPath): \(reason)"
+        }
+        // Otherwise the proxy was reached, and opened no tunnel.
+        let isProxy = hasProxy && proxyStatus == 0 && !text.contains("CONNECT")
+        return isProxy ? "The proxy cannot be reached: \(text)" : nil
+      case CurlError.handshakeFailure where Self.plainPeer.contains(where: text.contains):
+        return "The server\(hasProxy ? ", or its proxy," : "") does not speak TLS on this port (\(text))"
+      default: return nil
+      }
     }
 
     /// Creates it from what libcurl reports of a handle.

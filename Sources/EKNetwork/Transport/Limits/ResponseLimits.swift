@@ -85,7 +85,7 @@ final class FailedBody: TransportBody {
 }
 
 /// An error thrown when a response is larger than its request allows. It is never retried.
-public struct ResponseLimitError: NonRetriableError, LocalizedError, Equatable, Sendable {
+public struct ResponseLimitError: NonRetriableError, LocalizedError, CustomStringConvertible, Equatable, Sendable {
   /// The limits that a response can exceed.
   public enum Limit: Equatable, Sendable {
     /// The request's `maximumResponseSize`, in bytes.
@@ -109,7 +109,12 @@ public struct ResponseLimitError: NonRetriableError, LocalizedError, Equatable, 
   }
 
   /// A description of the limit that was exceeded, and of the announced size if that is known.
-  public var errorDescription: String? {
+  public var errorDescription: String? { reason }
+
+  /// The ``errorDescription`` and the URL, which is what `print` shows. Of the query only the names are shown.
+  public var description: String { url.map { "\(reason): \($0.redactedForLog)" } ?? reason }
+
+  private var reason: String {
     switch limit {
     case .size(let size):
       announcedSize.map { "The response has \($0) bytes, of which \(size) are allowed" }

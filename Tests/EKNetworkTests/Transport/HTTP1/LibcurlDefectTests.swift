@@ -99,14 +99,22 @@
       (92, "HTTP/2 stream 1 was not closed cleanly: PROTOCOL_ERROR (err 1)", .badServerResponse, "not closed cleanly"),
       (92, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost, "INTERNAL"),
       (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
+      // A port without TLS: OpenSSL and GnuTLS.
+      (
+        35, "OpenSSL/3.0.22: error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed,
+        "does not speak TLS on this port (OpenSSL"
+      ),
+      (35, "error:0A0000C6:SSL routines::packet length too long", .secureConnectionFailed, "not speak TLS"),
+      (35, "gnutls_handshake() failed: An unexpected TLS packet was received.", .secureConnectionFailed, "speak TLS"),
+      (7, "Failed to connect to h port 80: Connection refused", .cannotConnectToHost, "Failed to connect to h port 80"),
       // OpenSSL 1.1, 3.0 and 3.5.
       (
         56, "SSL_read: error:1409445C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required, errno 0",
-        .clientCertificateRequired, "certificate required"
+        .clientCertificateRequired, "requires a client certificate (SSL_read"
       ),
       (
         56, "OpenSSL SSL_read: error:0A000412:SSL routines::sslv3 alert bad certificate, errno 0",
-        .clientCertificateRejected, "bad certificate"
+        .clientCertificateRejected, "does not accept the client certificate"
       ),
       (
         55, "OpenSSL SSL_write: OpenSSL/3.5.1: error:0A000415:SSL routines::ssl/tls alert certificate expired",
@@ -143,6 +151,20 @@
       let lost = CurlError.Failure.receiving(ECONNRESET)
       #expect(lost.following(reset).text == reset.text)
       #expect(lost.following(nil).text == lost.text)
+    }
+
+    /// Not that of a proxy that was reached, and opens no tunnel.
+    @Test func messageSaysWhatCannotBeReached() {
+      var failure = CurlError.Failure(code: 7, text: "Failed to connect to p port 1: refused", hasProxy: true)
+      #expect(CurlError.text(failure) == "The proxy cannot be reached: \(failure.text)")
+      failure.text = "Proxy CONNECT aborted"
+      #expect(CurlError.text(failure) == failure.text)
+      failure = CurlError.Failure(code: 7, text: "Tunnel failed, response 403", proxyStatus: 403, hasProxy: true)
+      #expect(CurlError.text(failure) == failure.text)
+      failure = CurlError.Failure(code: 7, text: "refused", systemError: Int(EACCES), socketPath: "/a.sock")
+      #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: Permission denied")
+      failure.systemError = 0
+      #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: refused")
     }
 
     // MARK: - Versions that are claimed
