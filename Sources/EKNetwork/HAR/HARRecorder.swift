@@ -185,7 +185,7 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
   /// - Parameters:
   ///   - session: Sends the requests. Defaults to `URLSession.shared`.
   ///   - streamingSession: Sends the requests whose response is streamed. Defaults to `nil`: `session` if it can
-  ///     stream, otherwise `URLSession.shared`.
+  ///     stream, otherwise `URLSession.shared`, which is the real network, also around a mock.
   ///   - options: What to record, and how much.
   ///   - transport: The implementation that sends the requests of a `URLSession`. Defaults to
   ///     ``TransportChoice/automatic``.

@@ -97,7 +97,7 @@ extension NetworkManaging where Self == NetworkManager {
   ///     several users needs a session with `httpCookieStorage = nil`.
   ///   - streamingSession: The session that sends the requests of `NetworkManager.stream(_:accessToken:)`. Defaults
   ///     to `nil`: `session` if it conforms to ``URLSessionStreamingProtocol``, as a `URLSession` does, otherwise
-  ///     `URLSession.shared`.
+  ///     `URLSession.shared`, which is the real network: pass it beside a mock that cannot stream.
   ///   - loggerSubsystem: The subsystem of the unified log on Apple platforms.
   ///   - userAgentConfiguration: The content of the `User-Agent` header. Defaults to `nil`: that of the transport.
   ///   - responseDecoderProvider: Returns the decoder for every response that allows it, instead of the request's own

@@ -9,7 +9,7 @@ public protocol NetworkRequest: _DeclaredTypes {
   associatedtype Response: Decodable
 
   /// The path, appended to the base URL's path. A slash at its end, and `//` within it, are kept: they name another
-  /// resource. A `..` segment is ``NetworkError/invalidURL``.
+  /// resource. A `..` segment is ``NetworkError/invalidURL``. A `?` is percent-encoded: a query belongs in ``queryParameters``.
   var path: String { get }
   /// The request method.
   var method: HTTPMethod { get }
@@ -83,8 +83,8 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// `%` is itself encoded.
   var pathIsPercentEncoded: Bool { get }
   /// The maximum time without progress before the request fails with `URLError.timedOut`; sub-second values work.
-  /// On Linux, the time in which the request's body has nothing to send does not count, until a response has a status of
-  /// 300 or above. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
+  /// The wait for one of the session's connections to the host does not count, but for ``totalTimeout``. On Linux, the time in
+  /// which the request's body has nothing to send does not count, until a response has a status of 300 or above. Defaults to `nil`: the session's `timeoutIntervalForRequest`.
   var timeout: Duration? { get }
   /// The maximum time for the call as a whole, with its attempts, the waits between them, a token refresh, and the response's
   /// body, also that of a stream; beyond it the request fails with `URLError.timedOut`, or with the last error if there is
