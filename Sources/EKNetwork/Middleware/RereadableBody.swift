@@ -74,8 +74,10 @@ final class RereadableBody: TransportBody {
     return chunk
   }
 
+  func cancel() { cancel(because: CancellationError()) }
+
   /// Cancels the body for a reader that has left before its end.
-  func cancel() {
+  func cancel(because error: any Error) {
     let body: (any TransportBody)? = state.withLock { state in
       switch state {
       case .unread(let body), .begun(let body, _):
@@ -86,7 +88,7 @@ final class RereadableBody: TransportBody {
       }
       return nil
     }
-    body?.cancel()
+    body?.cancel(because: error)
   }
 
   /// Reads the rest of the body, which can then be read again unless some of it had been read before. The caller
@@ -110,7 +112,7 @@ final class RereadableBody: TransportBody {
         state = .lost(error)
         return body
       }
-      body?.cancel()
+      body?.cancel(because: error)
       throw error
     }
     if isWhole { state.withLock { $0 = .collected(data, isRead: false) } }

@@ -85,7 +85,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
       return nil
     } catch {
       state.pointee.isOver = true
-      shared.body.cancel()
+      shared.body.cancel(because: error)
       throw error
     }
   }

@@ -123,6 +123,18 @@ final class RawHead: Sendable {
     }
   }
 
+  /// The number of seconds after which the server closes a connection that is idle (RFC 2068 §19.7.1.1), if it says so.
+  var keepAliveTimeout: Int64? {
+    bytes.withUnsafeBytes { bytes in
+      guard let line = only("keep-alive", of: bytes) else { return nil }
+      for member in bytes[Int(line.valueStart)..<Int(line.valueEnd)].split(separator: UInt8(ascii: ",")) {
+        let text = bytes[bytes.trimmed(member.startIndex..<member.endIndex)]
+        if HeaderSyntax.isSame(text, "timeout="), let seconds = Self.number(text.dropFirst(8)) { return seconds }
+      }
+      return nil
+    }
+  }
+
   /// Returns the line of a field that occurs once and is not folded.
   private func only(_ name: StaticString, of bytes: UnsafeRawBufferPointer) -> Line? {
     guard mayHave(name) else { return nil }

@@ -5,7 +5,13 @@ import Foundation
 /// An actor, so that the caller's actor does not block on the disk; on Linux with a queue of its own, so that no thread
 /// of the cooperative pool does either.
 actor FileUpload {
-  typealias Outcome = RequestRunner.Outcome<UploadedFile>
+  /// A file that was uploaded, or an upload that was cancelled, with the response that says so.
+  struct Completion: Sendable {
+    let file: UploadedFile
+    let received: CollectedResponse
+  }
+
+  typealias Outcome = RequestRunner.Outcome<Completion>
 
   /// What became of an attempt that has failed.
   struct Failure: Sendable {
@@ -50,8 +56,6 @@ actor FileUpload {
   private var resumedBytes: Int64?
   private var isFinal = false
   private var refusal: CollectedResponse?
-  /// The response that has completed the upload, for the log.
-  private(set) var completion: CollectedResponse?
 
   /// Creates an upload, after checking the file and the state file, before any request is sent.
   ///
@@ -248,11 +252,10 @@ actor FileUpload {
     isFinal = true
     discard()
     let collected = await Self.collect(response, limit: limit, clock)
-    completion = collected
-    return .success(
-      UploadedFile(
-        url: url ?? segment.url, size: segment.size, resumedBytes: resumedBytes ?? 0,
-        response: NetworkResponse(collected)))
+    let file = UploadedFile(
+      url: url ?? segment.url, size: segment.size, resumedBytes: resumedBytes ?? 0, response: NetworkResponse(collected)
+    )
+    return .success(Completion(file: file, received: collected))
   }
 
   // MARK: - The state file
@@ -297,11 +300,8 @@ extension RequestRunner {
             over: exchange, adapter: .uploaded()
           ) { try await upload.attempt($0, over: $1) }
           progress?.succeeded()
-          let completion = await upload.completion
-          log?.finished(
-            status: uploaded.response.statusCode, bytes: Int64(uploaded.response.data.count),
-            timings: completion?.end?.timings, head: completion?.head)
-          return uploaded
+          log?.finished(uploaded)
+          return uploaded.file
         } catch {
           let failure = await upload.attemptFailed()
           if failure.hasAdvanced { retries = retry() }
@@ -350,7 +350,6 @@ extension RequestRunner {
     let exchange = exchange(
       for: request, accepting: StatusCodes.successful, baseURL: baseURL, progress: nil, log: log)
     let clock = clock
-    let completion = Locked<CollectedResponse?>(nil)
     do {
       let cancelled = try await call(
         of: source(request, baseURL, accessToken, accept: RequestBuilder.anything),
@@ -368,15 +367,12 @@ extension RequestRunner {
         guard let status = response.head.statusCode,
           StatusCodes.successful.contains(status) || [404, 410].contains(status)
         else { return .refusal(collected) }
-        completion.withLock { $0 = collected }
-        return .success(UploadedFile(url: resource.url, size: 0, response: NetworkResponse(collected)))
+        let cancelled = UploadedFile(url: resource.url, size: 0, response: NetworkResponse(collected))
+        return .success(FileUpload.Completion(file: cancelled, received: collected))
       }
       file.remove()
-      let received = completion.withLock { $0 }
-      log?.finished(
-        status: cancelled.response.statusCode, bytes: Int64(cancelled.response.data.count), timings: received?.timings,
-        head: received?.head)
-      return cancelled.response.isSuccess
+      log?.finished(cancelled)
+      return cancelled.file.response.isSuccess
     } catch is NotRemembered {
       return false
     } catch {
@@ -389,41 +385,41 @@ extension RequestRunner {
   private struct NotRemembered: NonRetriableError {}
 }
 
-extension RequestRunner.ResponseAdapter where Success == UploadedFile {
+extension RequestLog {
+  fileprivate func finished(_ completion: FileUpload.Completion) {
+    let response = completion.file.response
+    finished(
+      status: response.statusCode, bytes: Int64(response.data.count), timings: completion.received.timings,
+      head: completion.received.head)
+  }
+}
+
+extension RequestRunner.ResponseAdapter where Success == FileUpload.Completion {
   /// Adapts an upload to middleware, for which each attempt is one call.
   static func uploaded() -> Self {
     Self(
       response: { uploaded in
-        let received = uploaded.response
-        guard
-          let head = ResponseHead.make(
-            version: received.protocolVersion, status: received.statusCode, reason: received.reasonPhrase,
-            fields: received.headerFields, url: received.url ?? uploaded.url)
-        else { throw NetworkError.invalidResponse }
-        var response = try NetworkMiddlewareResponse(
-          CollectedResponse(
-            head: head, data: received.data, end: ResponseEnd(timings: nil, trailers: received.trailers)))
+        var response = try NetworkMiddlewareResponse(uploaded.received)
         response.result = uploaded
         return response
       },
       outcome: { response, request, last in
         let status = response.head.statusCode ?? 0
         // A 404 to a cancellation is its result: the upload is not there any more.
-        guard StatusCodes.successful.contains(status) || status == last?.response.statusCode else {
+        guard StatusCodes.successful.contains(status) || status == last?.file.response.statusCode else {
           return try await RequestRunner.refusal(response)
         }
         // Whatever middleware makes of the response: a file that was not sent must not count as uploaded.
         guard let last else { throw NetworkMiddlewareError.invalidResponse }
         let collected = try await response.collect()
-        let received = last.response
+        let (file, received) = (last.file, last.file.response)
         let isReceived =
           status == received.statusCode && collected.head.fields == received.headerFields
           && collected.data == received.data
-        return .success(
-          isReceived
-            ? last
-            : UploadedFile(
-              url: last.url, size: last.size, resumedBytes: last.resumedBytes, response: NetworkResponse(collected)))
+        if isReceived { return .success(last) }
+        let changed = UploadedFile(
+          url: file.url, size: file.size, resumedBytes: file.resumedBytes, response: NetworkResponse(collected))
+        return .success(FileUpload.Completion(file: changed, received: last.received))
       })
   }
 }

@@ -70,6 +70,27 @@ import Testing
     #expect(recorder.names.suffix(2) == ["started /item 1", "failed CancellationError"])
   }
 
+  /// Not as one that was cancelled, which a log does not report as an error.
+  @Test func streamThatCannotBeParsedIsReportedAsFailed() async throws {
+    let server = try LoopbackServer()
+    defer { server.stop() }
+    server.route("/item") { _ in .streaming([.chunk(Data("no record\n".utf8)), .stall]) }
+    let (manager, har) = (Wire.automatic.manager(server), HARRecorder())
+    manager.middleware = [har]
+    let recorder = Recorder()
+    recorder.listen(to: manager)
+    let records = try await manager.stream(ItemProbe(), accessToken: nil)
+    await #expect(throws: DecodingError.self) { for try await _ in records.ndjson(as: Item.self) {} }
+    let lines = try await manager.stream(ItemProbe(), accessToken: nil)
+    await #expect(throws: StreamLineTooLongError.self) { for try await _ in lines.lines(maximumLength: 5) {} }
+    #expect(
+      recorder.names == [
+        "started /item 1", "failed DecodingError", "started /item 1", "failed StreamLineTooLongError",
+      ])
+    let errors = try HARProbe.entries(har).compactMap(\.error)
+    #expect(errors.count == 2 && !errors.contains { $0.hasPrefix("CancellationError") })
+  }
+
   #if os(Linux)
     @Test func downloadsAndUploadsReportTheirLastExchange() async throws {
       let file = try RangeServer(Data.noise(1_000))

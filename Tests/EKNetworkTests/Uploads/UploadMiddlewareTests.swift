@@ -174,4 +174,17 @@ import Testing
       #endif
     }
   }
+
+  #if os(Linux)
+    /// A recorder around calls learns of the exchange what the log learns.
+    @Test func timingsPassMiddleware() async throws {
+      let server = try UploadServer(.tus)
+      let recorder = HARRecorder()
+      let manager = Wire.automatic.isolatedManager(server.server)
+      manager.middleware = [recorder]
+      manager.eventHandler = { _ in }
+      _ = try await manager.upload(CreateUpload(), fromFile: file, options: options(.tus))
+      #expect(try HARProbe.entries(recorder).map(\.serverIPAddress) == ["127.0.0.1"])
+    }
+  #endif
 }

@@ -339,7 +339,7 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   typealias Response = EmptyResponse
 
   let base: Base
-  let lastEventID: String
+  let lastEventID: String?
   /// The idle timeout of the exchange; `nil` for that of the request.
   let silence: Duration?
   /// That of the request itself: a default is the size of a response that ends, which a subscription exceeds in time.
@@ -390,14 +390,14 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var decodesContent: Bool { base.decodesContent }
   var maximumInflation: Int? { base.maximumInflation }
 
-  /// WHATWG HTML §9.2.3. The request's own fields take precedence, except for the ID, which changes with each event.
+  /// WHATWG HTML §9.2.3. The request's own fields take precedence; its ID only until there is another, or it is reset.
   var headers: [String: String]? {
     var headers = HeaderFields.joined(base.headers, base.headerFields) ?? [:]
     if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }
     if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-store" }
-    guard !lastEventID.isEmpty else { return headers }
+    guard let lastEventID else { return headers }
     for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
-    headers["Last-Event-ID"] = lastEventID
+    headers["Last-Event-ID"] = lastEventID.isEmpty ? nil : lastEventID
     return headers
   }
 }

@@ -19,8 +19,8 @@ struct EventSourceState {
   private var hasOpened = false
   private var hasReceived = false
   private var reconnectionTime: Duration?
-  /// The ID of the last event, for `Last-Event-ID`.
-  private(set) var lastEventID: String
+  /// The ID of the last event, for `Last-Event-ID`; `nil` if there was none, and empty if the server has reset it.
+  private(set) var lastEventID: String?
 
   /// Whether the request may be repeated after its response is complete.
   var isIdempotent: Bool
@@ -28,7 +28,7 @@ struct EventSourceState {
   init(policy: EventReconnectPolicy, lastEventID: String = "", isIdempotent: Bool = true) {
     self.policy = policy
     self.isIdempotent = isIdempotent
-    self.lastEventID = lastEventID
+    self.lastEventID = lastEventID.isEmpty ? nil : lastEventID
   }
 
   /// Records that a stream has opened. That is a success even without an event: a feed may be quiet for any time.

@@ -2,7 +2,7 @@ import Foundation
 
 /// The body of an event stream, which fails with `URLError.timedOut` after too long a silence. Time during which no
 /// reader waits does not count as silence.
-final class WatchedBody: TransportBody {
+final class WatchedBody: WrappingBody {
   private struct State {
     var heartbeat: HeartbeatState
     /// The elapsed time at which a reader began to wait; `nil` while none waits.
@@ -17,7 +17,7 @@ final class WatchedBody: TransportBody {
 
   private static let shortestPause = Duration.milliseconds(100)
 
-  private let body: any TransportBody
+  let body: any TransportBody
   private let elapsed: ElapsedTime
   private let sleep: @Sendable (Duration) async throws -> Void
   private let state: Locked<State>
@@ -49,8 +49,6 @@ final class WatchedBody: TransportBody {
     finish()
   }
 
-  var end: ResponseEnd? { body.end }
-
   func next() async throws -> Data? {
     begin()
     do {
@@ -70,8 +68,8 @@ final class WatchedBody: TransportBody {
     }
   }
 
-  func cancel() {
-    body.cancel()
+  func cancel(because error: any Error) {
+    body.cancel(because: error)
     finish()
   }
 

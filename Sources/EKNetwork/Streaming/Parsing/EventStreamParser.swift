@@ -25,13 +25,13 @@ struct EventStreamParser: StreamParser {
   // The buffers of §9.2.6.
   private var data: [UInt8] = []
   private var type = ""
-  private var id: String
+  private var id: String?
   private var retry: Duration?
   /// The ID to resume after: that of the last dispatched event (§9.2.6), even if it had no data. An ID that is not a
   /// valid header field value is skipped: resuming after an earlier one repeats events, resuming without one loses
-  /// them.
-  private(set) var lastEventID: String {
-    didSet { position?.value.withLock { $0.lastEventID = lastEventID } }
+  /// them. `nil` if the server has not set one; one that it has reset is empty.
+  private(set) var lastEventID: String? {
+    didSet { position?.value.withLock { $0.lastEventID = lastEventID ?? "" } }
   }
   private var isIDSendable = true
   /// Whether an event without data is dispatched if it has a type.
@@ -54,7 +54,7 @@ struct EventStreamParser: StreamParser {
   ///   - position: Told where to resume.
   ///   - onComment: Called for each comment, which servers send as keep-alive (§9.2.7).
   init(
-    maximumSize: Int, lastEventID: String = "", dispatchesTypesAlone: Bool = false, refusal: EventStreamError? = nil,
+    maximumSize: Int, lastEventID: String? = nil, dispatchesTypesAlone: Bool = false, refusal: EventStreamError? = nil,
     position: EventStreamPosition? = nil, onComment: (@Sendable () -> Void)? = nil
   ) {
     self.maximumSize = max(0, maximumSize)
@@ -148,7 +148,8 @@ struct EventStreamParser: StreamParser {
       type = String(decoding: value, as: UTF8.self)
     } else if name.equals("id") {
       guard !value.contains(0) else { return }
-      id = String(decoding: value, as: UTF8.self)
+      let id = String(decoding: value, as: UTF8.self)
+      self.id = id
       // RFC 9110 §5.5. Servers accept much less than the limit: a subscription could never reconnect.
       isIDSendable = value.count <= Self.longestSendableID && HeaderSyntax.trimmedValue(id) != nil
     } else if name.equals("retry") {
@@ -170,7 +171,7 @@ struct EventStreamParser: StreamParser {
     }
     guard !data.isEmpty || (dispatchesTypesAlone && !type.isEmpty) else { return nil }
     return ServerSentEvent(
-      event: type.isEmpty ? "message" : type, data: String(decoding: data.dropLast(), as: UTF8.self), id: id,
+      event: type.isEmpty ? "message" : type, data: String(decoding: data.dropLast(), as: UTF8.self), id: id ?? "",
       retry: retry)
   }
 

@@ -118,7 +118,7 @@
     private var byOrigin: [Origin: [HTTP1Connection]] = [:]
     private var idleCount = 0
     private var count = 0
-    /// When they are closed: the first has been idle for the longest time.
+    /// When they are closed: after the lifetime of the pool, or before, if their servers close them earlier.
     private var ends = DeadlineHeap<LoopConnection>()
 
     /// When ``nextExpired(now:)`` is due; `.max` for never.

@@ -24,6 +24,8 @@
         }
         return connection.begin(transfer)
       }
+      // Its server may be closing it, and the clean-up is yet to come.
+      while let connection = pool.idle.nextExpired(now: now) { connection.close() }
       while resends.connectionSince == 0, let connection = pool.idle.take(origin) {
         if connection.isQuiet { return connection.begin(transfer) }
         connection.close()
@@ -136,7 +138,8 @@
 
     /// Keeps a connection for the next request.
     func park(_ connection: HTTP1Connection) {
-      connection.pool.idle.park(connection, until: now.addingClamped(pools.lifetime))?.close()
+      let end = min(now.addingClamped(pools.lifetime), connection.idleEnd)
+      connection.pool.idle.park(connection, until: end)?.close()
     }
   }
 

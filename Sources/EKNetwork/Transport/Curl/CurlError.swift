@@ -178,6 +178,12 @@
       return Self.alerts.first { text.contains($0.text) }?.code
     }
 
+    /// Returns what to report if receiving has failed in this way after sending has failed. An alert says why the server ends
+    /// the connection (RFC 8446 §6.2), which it resets if it has not read everything.
+    func following(_ sending: CurlError.Failure?) -> CurlError.Failure {
+      text.contains(" alert ") ? self : sending ?? self
+    }
+
     /// Creates it from what libcurl reports of a handle.
     init(code: Int, of easy: OpaquePointer, errorText: UnsafePointer<CChar>) {
       let text = String(cString: errorText)

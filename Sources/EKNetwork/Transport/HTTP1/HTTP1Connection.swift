@@ -15,6 +15,8 @@
     /// Why the rest of the request was not sent.
     private var sendFailure: CurlError.Failure?
 
+    /// Until when its server keeps it open without another request.
+    private(set) var idleEnd = UInt64.max
     private(set) var transfer: Transfer?
     /// The number of requests that were sent over it, including the current one.
     private var exchangeCount = 0
@@ -208,8 +210,7 @@
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, sendFailure)
-        case .failed(let error):
-          return lost(transfer, isClosed: false, error.certificateRefusal == nil ? sendFailure ?? error : error)
+        case .failed(let error): return lost(transfer, isClosed: false, error.following(sendFailure))
         }
         break
       }
@@ -285,6 +286,7 @@
       let isReusable =
         state.isComplete && output.isEmpty && !hasSurplus && parser?.isPersistent == true
         && !transfer.request.closesConnection
+      idleEnd = eventLoop.now.addingClamped(parser?.maximumIdle?.clampedNanoseconds ?? .max)
       detach()
       if isReusable { park() } else { close() }
       eventLoop.finish(transfer, with: nil)

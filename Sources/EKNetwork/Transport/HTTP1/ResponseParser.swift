@@ -49,6 +49,9 @@ struct ResponseParser {
   private var hasHead = false
   /// Whether the head allows another request on the connection (RFC 9112 §9.3).
   private(set) var mayPersist = false
+  /// How long the connection may be idle before another request; `nil` if the server does not say. Of the time that it grants,
+  /// the last second, or half of a single one, is left for the way of the request.
+  private(set) var maximumIdle: Duration?
   /// The trailer section, under a status line of its own; `nil` if it is empty. Fields that are forbidden there are not left
   /// out, and must not be interpreted (RFC 9110 §6.5.1).
   private(set) var trailers: RawHead?
@@ -187,7 +190,7 @@ struct ResponseParser {
   }
 
   /// RFC 9112 §9.3, as far as it depends on the head.
-  private func allowsPersistence(_ head: RawHead) -> Bool {
+  private mutating func allowsPersistence(_ head: RawHead) -> Bool {
     // What most servers say, if anything, needs no list.
     let isKeptAlive = head.has("connection", only: "keep-alive")
     let options = isKeptAlive ? [] : ResponseHeadRules.members(of: "connection", in: head)
@@ -195,9 +198,14 @@ struct ResponseParser {
     // The start of the status line has been checked.
     let isVersion10 = head.bytes[7] == UInt8(ascii: "0")
     if options.contains(where: { $0.isFieldName("close") }) { return false }
+    // RFC 9110 §7.6.1: the option says that the field of this name is meant for this connection.
+    let hasKeepAlive = isKeptAlive || options.contains { $0.isFieldName("keep-alive") }
+    if hasKeepAlive, let seconds = head.keepAliveTimeout {
+      let timeout = Duration.seconds(seconds)
+      maximumIdle = max(timeout - .seconds(1), timeout / 2)
+    }
     // RFC 9112 §6.1: a recipient of version 1.0 on the way does not know the coding.
-    let isPersistent10 = !hasCodings && (isKeptAlive || options.contains { $0.isFieldName("keep-alive") })
-    if isVersion10, !isPersistent10 { return false }
+    if isVersion10, hasCodings || !hasKeepAlive { return false }
     // RFC 9112 §6.1: with both, others on the way may see another end of the body.
     if hasCodings, hasLength { return false }
     // RFC 9112 §6.1, RFC 9110 §8.6: a server that announces a body here may send it, except for a HEAD.

@@ -252,7 +252,7 @@
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return ended(failure ?? .emptyReply)
-        case .failed(let error): return ended(error.certificateRefusal == nil ? failure ?? error : error)
+        case .failed(let error): return ended(error.following(failure))
         }
         break
       }

@@ -65,6 +65,20 @@ import Testing
     #expect(server.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "1"])
   }
 
+  /// WHATWG HTML §9.2.3: an empty ID is not sent, and that of the request is an earlier one then.
+  @Test func requestsOwnIDIsNotSentOnceTheServerHasResetIt() async throws {
+    server.route(
+      "GET", "/item", Self.events("data: a\n\n"), Self.events("id\ndata: b\n\n"), Self.events("data: c\n\n"),
+      .status(204))
+    var probe = Probe<EmptyResponse>()
+    probe.headers = ["last-event-id": "0"]
+    var events: [ServerSentEvent] = []
+    for try await event in Wire.automatic.manager(server, clock: clock).events(probe) { events.append(event) }
+    #expect(events.map(\.data) == ["a", "b", "c"])
+    #expect(events.allSatisfy(\.id.isEmpty))
+    #expect(server.requests.map { $0.headers["Last-Event-ID"] } == ["0", "0", nil, nil])
+  }
+
   private struct Query: NetworkRequest {
     typealias Response = EmptyResponse
     let path = "/item"

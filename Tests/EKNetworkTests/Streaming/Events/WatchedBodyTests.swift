@@ -46,4 +46,15 @@ import Testing
     #expect(error?.code == .timedOut)
     #expect(clock.now.offset < .seconds(120))
   }
+
+  /// An event that is too long ends the stream, and those who watch it learn that.
+  @Test func reasonIsPassedOn() async throws {
+    let reason = Locked<(any Error)?>(nil)
+    let source = AsyncThrowingStream<Data, any Error> { Data("data: abcdef\n\n".utf8) }
+    let observed = ObservedBody(ChunkStreamBody(source)) { _, _, error in reason.withLock { $0 = error } }
+    let body = WatchedBody(observed, heartbeat: HeartbeatState(), clock: ManualClock())
+    let reader = StreamReader(ReadOnceBody(body), parser: EventStreamParser(maximumSize: 5))
+    await #expect(throws: StreamLineTooLongError.self) { try await reader.next() }
+    #expect(reason.withLock { $0 } is StreamLineTooLongError)
+  }
 }

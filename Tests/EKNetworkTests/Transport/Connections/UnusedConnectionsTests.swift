@@ -58,12 +58,50 @@
       #expect(await server.waitForOpenConnections(0))
     }
 
+    private func transportOfItsOwn(_ key: String) throws -> HTTPTransport {
+      try #require(HTTPTransport(configuration: .ephemeral, options: .init(tls: TLSOptions(pinnedPublicKeys: [key]))))
+    }
+
+    /// A request that is sent while the server closes would be lost.
+    @Test func idleConnectionIsClosedBeforeItsServerClosesIt() async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let response = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok"
+      server.route("/") { _ in .raw([.sendString(response)]).then(.keepAlive) }
+      let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 600))
+      let transport = try transportOfItsOwn("hint")
+      #expect(try await transport.fetch(request).data == Data("ok".utf8))
+      // Its time does not begin again if it is found to be open.
+      _ = try await transport.preconnect(request)
+      // On a busy machine its time may have been over before.
+      guard server.acceptedConnections == 1 else { return }
+      #expect(await server.waitForOpenConnections(0, timeout: .seconds(60)))
+    }
+
+    @Test(arguments: [
+      ("Connection: keep-alive\r\nKeep-Alive: timeout=0", 3),
+      ("Connection: keep-alive\r\nKeep-Alive: timeout=600, max=100", 1),
+      // What the option does not name is not meant for this connection, and nonsense says nothing.
+      ("Keep-Alive: timeout=0", 1), ("Connection: keep-alive\r\nKeep-Alive: timeout=-1", 1),
+    ])
+    func idleConnectionIsKeptAsLongAsItsServerKeepsIt(_ fields: String, _ connections: Int) async throws {
+      let server = try LoopbackServer()
+      defer { server.stop() }
+      let response = "HTTP/1.1 200 OK\r\n\(fields)\r\nContent-Length: 2\r\n\r\nok"
+      server.route("/") { _ in .raw([.sendString(response)]).then(.keepAlive) }
+      let transport = try transportOfItsOwn("hints")
+      for _ in 0..<3 {
+        let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 600))
+        #expect(try await transport.fetch(request).data == Data("ok".utf8))
+      }
+      #expect(server.acceptedConnections == connections)
+    }
+
     @Test func idleConnectionIsReused() async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.route("/ok") { _ in .text("ok") }
-      let transport = try #require(
-        HTTPTransport(configuration: .ephemeral, options: .init(tls: TLSOptions(pinnedPublicKeys: ["reuse"]))))
+      let transport = try transportOfItsOwn("reuse")
       for _ in 0..<10 {
         _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/ok"), timeoutInterval: 600)))
       }

@@ -130,6 +130,21 @@
       #expect(error.localizedDescription.contains(row.part), "\(error.localizedDescription)")
     }
 
+    /// The server resets a connection that it ends with an alert, if it has not read everything.
+    @Test(arguments: [
+      "OpenSSL SSL_read: error:0A000438:SSL routines::tlsv1 alert internal error, errno 0",
+      "OpenSSL SSL_read: error:0A000412:SSL routines::sslv3 alert bad certificate, errno 0",
+      "GnuTLS recv error (-12): A TLS fatal alert has been received.",
+    ])
+    func alertSaysMoreThanAReset(_ text: String) {
+      let (alert, reset) = (CurlError.Failure(code: 56, text: text), CurlError.Failure.sending(ECONNRESET))
+      #expect(alert.following(reset).text == text)
+      #expect(alert.following(nil).text == text)
+      let lost = CurlError.Failure.receiving(ECONNRESET)
+      #expect(lost.following(reset).text == reset.text)
+      #expect(lost.following(nil).text == lost.text)
+    }
+
     // MARK: - Versions that are claimed
 
     /// Up to 7.81 such a status line lets several requests share a connection that cannot tell their responses apart.

@@ -145,4 +145,29 @@ import Testing
       #expect(heads.map(\.joinedFields) == [["A": "b"], ["C": "d", "Content-Length": "0"]])
     }
   }
+
+  /// The fields, and how long the connection may be idle.
+  private static let keepAlives: [(String, Duration?)] = [
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=5", .seconds(4)),
+    ("CONNECTION: X, Keep-Alive\r\nKEEP-ALIVE:Timeout=2", .seconds(1)),
+    ("Connection: keep-alive\r\nKeep-Alive: max=7, , timeout=30 ", .seconds(29)),
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=1,max=7", .milliseconds(500)),
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=0", .zero),
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=9223372036854775807", .seconds(Int64.max - 1)),
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=99999999999999999999", nil),
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=5\r\nKeep-Alive: timeout=6", nil),
+    ("Connection: keep-alive\r\nKeep-Alive: timeout=5s, timeout=-1, timeout, t", nil),
+    ("Connection: keep-alive\r\nKeep-Alive: ", nil), ("Connection: keep-alive", nil), ("Keep-Alive: timeout=5", nil),
+  ]
+
+  /// RFC 2068 §19.7.1.1, RFC 9110 §7.6.1.
+  @Test(arguments: keepAlives)
+  func connectionEndsBeforeItsServerClosesIt(_ fields: String, _ idle: Duration?) {
+    var parser = ResponseParser(url: URL(string: "http://x/")!, method: "GET")
+    let text = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(fields)\r\n\r\n"
+    var offset = 0
+    Array(text.utf8).withUnsafeBytes { while case .head? = parser.next($0, &offset) {} }
+    #expect(parser.isPersistent)
+    #expect(parser.maximumIdle == idle)
+  }
 }
