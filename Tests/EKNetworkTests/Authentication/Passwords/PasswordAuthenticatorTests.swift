@@ -227,6 +227,31 @@ import Testing
     #expect(authenticator.scheme(for: first) == nil)
   }
 
+  @Test func customSessionHasOneKnowledge() throws {
+    final class Session: URLSessionProtocol, URLSessionStreamingProtocol {
+      func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.cancelled) }
+    }
+    func authenticators(_ session: Session) -> [Locked<PasswordAuthenticator>] {
+      [
+        SessionTransport(session).sessionSettings.authenticator,
+        StreamingSessionTransport(session).sessionSettings.authenticator,
+      ]
+    }
+    let (challenges, key) = (digest("n"), key)
+    let (session, other) = (Session(), Session())
+    let isAccepted = authenticators(session)[0].withLock { authenticator in
+      let sent = authenticator.scheme(after: challenges, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+      guard case .digest(let use)? = sent else { return false }
+      authenticator.accepted(use, for: key)
+      return true
+    }
+    #expect(isAccepted)
+    let known = (authenticators(session) + authenticators(other)).map { authenticator in
+      authenticator.withLock { $0.scheme(for: key) != nil }
+    }
+    #expect(known == [true, true, false, false])
+  }
+
   @Test func passwordIsNotInAnyText() {
     let credential = PasswordCredential(user: "ann", password: "secret")
     var text = "\(credential) \(String(reflecting: credential))"
