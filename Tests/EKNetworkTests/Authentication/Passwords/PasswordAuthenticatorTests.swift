@@ -188,6 +188,16 @@ import Testing
     #expect(authenticator.scheme(for: key, unasked: .basic) != .basic)
   }
 
+  @Test(arguments: ["algorithm=SHA-512-256", "qop=auth-int"])
+  mutating func unsupportedDigestIsPassedOver(_ parameter: String) {
+    let unsupported = AuthenticationChallenge.all(in: "Digest realm=r, nonce=n, \(parameter)")
+    #expect(scheme(after: unsupported) == nil)
+    #expect(scheme(after: unsupported + basic) == .basic)
+    let sent = scheme(after: unsupported + basic + digest("n"))
+    #expect(parameters(sent)["qop"] == "auth")
+    #expect(scheme(after: unsupported + basic) == nil)
+  }
+
   /// It is the server that has asked, not one user's server.
   @Test mutating func otherPasswordIsNotRevealedAfterDigest() throws {
     _ = scheme(after: digest("n"))
