@@ -44,6 +44,12 @@ final class RawHead: Sendable {
     nameLengths = lines.reduce(0) { $0 | 1 << UInt64(min($1.nameCount, 63)) }
   }
 
+  /// Returns the head with another field at its end. Its own bytes stay as they were received.
+  func adding(_ name: String, _ value: String) -> RawHead? {
+    let end = bytes.lastIndex { $0 != 0x0d && $0 != 0x0a } ?? bytes.startIndex
+    return RawHead(bytes: bytes[...end] + Array("\r\n\(name): \(value)\r\n\r\n".utf8), url: url)
+  }
+
   /// The protocol version of the status line, such as `HTTP/1.1`; `nil` if it is missing, in a head that was not received.
   var version: String? {
     let version = bytes.prefix { $0 != UInt8(ascii: " ") }

@@ -19,6 +19,26 @@ struct ResponseHead: Sendable {
 
   init(_ head: RawHead) { source = .raw(head) }
 
+  /// Creates a head; by default one of HTTP/1.1, which represents every version in a cache. Returns `nil` for values that a
+  /// head cannot contain.
+  ///
+  /// - Parameter version: The version of the protocol; `nil` if it is not known.
+  static func make(
+    version: String? = "HTTP/1.1", status: Int, reason: String, fields: HeaderFieldList, url: URL
+  ) -> ResponseHead? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(fields.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
+    bytes.append(contentsOf: "\(version ?? "") \(status) \(reason)\r\n".utf8)
+    for field in fields.fields {
+      bytes.append(contentsOf: field.name.utf8)
+      bytes.append(contentsOf: ": ".utf8)
+      bytes.append(contentsOf: field.value.utf8)
+      bytes.append(contentsOf: "\r\n".utf8)
+    }
+    bytes.append(contentsOf: "\r\n".utf8)
+    return RawHead(bytes: bytes, url: url).map { ResponseHead($0) }
+  }
+
   /// The status code; `nil` for a response that is not HTTP.
   var statusCode: Int? {
     switch source {
@@ -98,6 +118,17 @@ struct ResponseHead: Sendable {
     case .foundation(let response): (response as? HTTPURLResponse).map { HeaderFieldList($0) } ?? HeaderFieldList()
     case .raw(let head): HeaderFieldList(head.fields)
     }
+  }
+
+  /// Returns the head with another field, after all others.
+  ///
+  /// - Parameter url: The URL of the request, if the head has none.
+  func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
+    if case .raw(let head) = source { return head.adding(name, value).map { ResponseHead($0) } ?? self }
+    guard let statusCode else { return self }
+    var fields = fields
+    fields.append(name, value)
+    return Self.make(version: nil, status: statusCode, reason: "", fields: fields, url: self.url ?? url) ?? self
   }
 
   /// The version of the protocol, such as `HTTP/1.1`; `nil` where it is not known.

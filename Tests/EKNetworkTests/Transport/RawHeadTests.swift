@@ -47,6 +47,16 @@ import Testing
     #expect(head.values("b") == ["café"])
   }
 
+  @Test func addedFieldLeavesTheReceivedBytes() throws {
+    for end in ["\r\n\r\n", "\n\n", ""] {
+      let received = Array("HTTP/1.0 200 As It Is\r\nB: x\r\n folded\r\nA: caf".utf8) + [0xe9]
+      let head = try #require(try head(received + Array(end.utf8)).adding("C", "3"))
+      #expect(head.bytes.starts(with: received))
+      #expect(head.version == "HTTP/1.0" && head.reasonPhrase == "As It Is")
+      #expect(head.fields.map(\.name) == ["B", "A", "C"] && head.fields.map(\.value) == ["x folded", "café", "3"])
+    }
+  }
+
   /// RFC 9110 §5.5.
   @Test(arguments: [
     ("a\rSet-Cookie: b", "a Set-Cookie: b"), ("a\0b", "a b"), ("\ra\r", "a"), ("é\r\r\0x", "é   x"), ("\0", " "),

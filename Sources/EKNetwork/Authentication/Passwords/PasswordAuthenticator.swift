@@ -4,7 +4,8 @@ import Foundation
 /// which after they have.
 ///
 /// A value: its owner has a lock, under which nothing is hashed. A password is never sent in the clear to a server that has
-/// asked for Digest, whatever a response in its name asks for later.
+/// asked for Digest, whatever a response in its name asks for later. A challenge that is not supported is passed over, as in
+/// browsers (RFC 7616 §3.7): somebody on the way who wants the password could remove it as well.
 struct PasswordAuthenticator {
   /// Whose password, and for whom. It is sent to no one else.
   struct Key: Hashable {

@@ -188,6 +188,16 @@ import Testing
     #expect(authenticator.scheme(for: key, unasked: .basic) != .basic)
   }
 
+  @Test(arguments: ["algorithm=SHA-512-256", "qop=auth-int"])
+  mutating func unsupportedDigestIsPassedOver(_ parameter: String) {
+    let unsupported = AuthenticationChallenge.all(in: "Digest realm=r, nonce=n, \(parameter)")
+    #expect(scheme(after: unsupported) == nil)
+    #expect(scheme(after: unsupported + basic) == .basic)
+    let sent = scheme(after: unsupported + basic + digest("n"))
+    #expect(parameters(sent)["qop"] == "auth")
+    #expect(scheme(after: unsupported + basic) == nil)
+  }
+
   /// It is the server that has asked, not one user's server.
   @Test mutating func otherPasswordIsNotRevealedAfterDigest() throws {
     _ = scheme(after: digest("n"))
@@ -225,6 +235,31 @@ import Testing
     let first = PasswordAuthenticator.Key(
       credential: key.credential, origin: try Self.origin("http://a:1000"), trust: nil)
     #expect(authenticator.scheme(for: first) == nil)
+  }
+
+  @Test func customSessionHasOneKnowledge() throws {
+    final class Session: URLSessionProtocol, URLSessionStreamingProtocol {
+      func data(for request: URLRequest) async throws -> (Data, URLResponse) { throw URLError(.cancelled) }
+    }
+    func authenticators(_ session: Session) -> [Locked<PasswordAuthenticator>] {
+      [
+        SessionTransport(session).sessionSettings.authenticator,
+        StreamingSessionTransport(session).sessionSettings.authenticator,
+      ]
+    }
+    let (challenges, key) = (digest("n"), key)
+    let (session, other) = (Session(), Session())
+    let isAccepted = authenticators(session)[0].withLock { authenticator in
+      let sent = authenticator.scheme(after: challenges, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+      guard case .digest(let use)? = sent else { return false }
+      authenticator.accepted(use, for: key)
+      return true
+    }
+    #expect(isAccepted)
+    let known = (authenticators(session) + authenticators(other)).map { authenticator in
+      authenticator.withLock { $0.scheme(for: key) != nil }
+    }
+    #expect(known == [true, true, false, false])
   }
 
   @Test func passwordIsNotInAnyText() {

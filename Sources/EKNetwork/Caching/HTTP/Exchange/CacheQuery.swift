@@ -137,35 +137,6 @@ extension CacheEntry {
   private var isRangeable: Bool { response.status == 200 && !response.hasContentCoding }
 }
 
-extension ResponseHead {
-  func adding(_ name: String, _ value: String, url: URL) -> ResponseHead {
-    guard let status = statusCode else { return self }
-    var fields = fields
-    fields.append(name, value)
-    return Self.make(status: status, reason: reasonPhrase, fields: fields, url: url) ?? self
-  }
-
-  /// Creates a head; by default one of HTTP/1.1, which represents every version in a cache. Returns `nil` for values that a
-  /// head cannot contain.
-  ///
-  /// - Parameter version: The version of the protocol; `nil` if it is not known.
-  static func make(
-    version: String? = "HTTP/1.1", status: Int, reason: String, fields: HeaderFieldList, url: URL
-  ) -> ResponseHead? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(fields.fields.reduce(64) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 })
-    bytes.append(contentsOf: "\(version ?? "") \(status) \(reason)\r\n".utf8)
-    for field in fields.fields {
-      bytes.append(contentsOf: field.name.utf8)
-      bytes.append(contentsOf: ": ".utf8)
-      bytes.append(contentsOf: field.value.utf8)
-      bytes.append(contentsOf: "\r\n".utf8)
-    }
-    bytes.append(contentsOf: "\r\n".utf8)
-    return RawHead(bytes: bytes, url: url).map { ResponseHead($0) }
-  }
-}
-
 /// A single byte range of a request (RFC 9110 §14.1.2).
 enum ByteRange: Sendable, Equatable {
   /// `bytes=first-last`, or `bytes=first-`.

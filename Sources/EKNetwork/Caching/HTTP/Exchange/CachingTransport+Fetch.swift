@@ -220,7 +220,7 @@ extension CachingTransport {
         cache.discard(old.response, url: query.key)
       }
     }
-    response.head = response.head.adding(CacheStatus.field, status.text, url: response.head.url ?? query.url)
+    response.head = response.head.adding(CacheStatus.field, status.text, url: query.url)
     return response
   }
 
