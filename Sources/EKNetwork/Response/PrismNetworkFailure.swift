@@ -150,8 +150,7 @@ extension PrismNetworkFailure: LocalizedError, CustomStringConvertible {
     case let error as DecodingError: error.reason
     case let error as URLError: error.localizedDescription
     case let error as InvalidHeaderError: error.errorDescription
-    case let error as RequestBodyError: error.errorDescription
-    case let error as ResponseLimitError: error.errorDescription
+    case let error as any ClassifiedError & LocalizedError: error.errorDescription
     default: nil
     }
   }

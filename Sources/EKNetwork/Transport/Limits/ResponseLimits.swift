@@ -124,3 +124,7 @@ public struct ResponseLimitError: NonRetriableError, LocalizedError, CustomStrin
     }
   }
 }
+
+extension ResponseLimitError: ClassifiedError {
+  var failureKind: FailureKind { .permanent }
+}
