@@ -224,7 +224,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
 
   private static func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
 
-  /// Whether a cache policy has stored the response: it says nothing about the server now.
+  /// Whether a cache has stored the response: it says nothing about the server now.
   var isStored: Bool { head?.isStored == true }
 
   /// The reason phrase; empty if there is none.
