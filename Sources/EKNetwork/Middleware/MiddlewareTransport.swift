@@ -151,7 +151,7 @@ struct RequestChanges: Sendable {
 
   func applied(to request: URLRequest) -> URLRequest {
     var request = request
-    if before.url != after.url { request.url = after.url }
+    if before.url != after.url { request.url = url(for: request.url) }
     if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
     if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
     if options.before != options.after { options.after.apply(to: &request) }
@@ -174,6 +174,19 @@ struct RequestChanges: Sendable {
     }
     request.allHTTPHeaderFields = all
     return request
+  }
+
+  /// Returns the changed URL; at the origin of an attempt whose base URL has moved to another one, for which its token is meant,
+  /// unless it was the middleware that has chosen the origin.
+  private func url(for attempt: URL?) -> URL? {
+    guard !leavesOrigin, let attempt, let url = after.url, Origin(attempt) != Origin(url) else { return after.url }
+    func pathStart(_ url: URL) -> Int? {
+      var text = url.absoluteString
+      return text.withUTF8 { BaseURLParts($0)?.pathStart }
+    }
+    guard let end = pathStart(attempt), let start = pathStart(url) else { return nil }
+    let text = Array(attempt.absoluteString.utf8.prefix(end)) + Array(url.absoluteString.utf8.dropFirst(start))
+    return URL(string: String(decoding: text, as: UTF8.self))
   }
 }
 

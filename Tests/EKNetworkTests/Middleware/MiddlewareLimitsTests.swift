@@ -138,6 +138,33 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
+  /// The token of an attempt is meant for the base URL that it was read with.
+  @Test(arguments: Wire.allCases, ["/page?a=b", "?a=b"])
+  func changedURLFollowsTheBaseURL(_ wire: Wire, _ target: String) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    let base = Locked(server.baseURL)
+    server.fallback = { _ in
+      base.withLock { $0 = other.baseURL }
+      return .status(503)
+    }
+    other.fallback = { _ in .json(Item(id: 2)) }
+    let manager = NetworkManager(baseURL: { base.withLock { $0 } }, transport: wire.transport())
+    manager.middleware = [
+      Intercept { [server] request, _, next in
+        var request = request
+        request.url = URL(string: "http://127.0.0.1:\(server.port)\(target)")
+        return try await next(request)
+      }
+    ]
+    let probe = ItemProbe(path: "/start", retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0))
+    #expect(try await manager.send(probe) { "for \(base.withLock { $0.port } ?? 0)" } == Item(id: 2))
+    for server in [server, other] {
+      #expect(server.requests.map(\.target) == [target.hasPrefix("/") ? target : "/" + target])
+      #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer for \(server.port)"])
+    }
+  }
+
   /// Cached and shared responses belong to one user, who may be determined by middleware.
   @Test func cacheEntriesAreSeparatedByMiddlewareCredentials() async throws {
     server.route("/item") { request in
