@@ -61,15 +61,19 @@ struct MiddlewareChain: Sendable {
   /// Runs the middleware in a task of its own: one that ignores cancellation does not keep the caller.
   func run(_ request: URLRequest, last: @escaping Next) async throws -> NetworkMiddlewareResponse {
     guard !middleware.isEmpty else { return try await last(request) }
-    return try await withPromptCancellation { try await run(request, from: 0, last: last) }
+    let origin = request.url.flatMap { Origin($0) }
+    return try await withPromptCancellation { try await run(request, from: 0, of: origin, last: last) }
   }
 
-  private func run(_ request: URLRequest, from index: Int, last: @escaping Next) async throws
+  /// - Parameter origin: The origin of the request before all middleware.
+  private func run(_ request: URLRequest, from index: Int, of origin: Origin?, last: @escaping Next) async throws
     -> NetworkMiddlewareResponse
   {
     try Task.checkCancellation()
     guard index < middleware.count else { return try await last(request) }
-    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, last: last) }
+    var context = context
+    if index > 0, request.url.flatMap({ Origin($0) }) != origin { context.hasLeftOrigin = true }
+    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, of: origin, last: last) }
     return try await middleware[index].intercept(request, context: context, next: next)
   }
 }
