@@ -45,7 +45,8 @@ extension RequestRunner {
     let gate = CallGate()
     let last = Locked<Success?>(nil)
     let unsent = Locked<BuiltRequest?>(first)
-    let chain = MiddlewareChain(middleware: middleware, context: NetworkMiddlewareContext())
+    let context = NetworkMiddlewareContext(hasLeftOrigin: exchange.hasLeftOrigin)
+    let chain = MiddlewareChain(middleware: middleware, context: context)
     let result: Result<NetworkMiddlewareResponse, any Error>
     do {
       let response = try await chain.run(first.urlRequest) { request in

@@ -61,15 +61,19 @@ struct MiddlewareChain: Sendable {
   /// Runs the middleware in a task of its own: one that ignores cancellation does not keep the caller.
   func run(_ request: URLRequest, last: @escaping Next) async throws -> NetworkMiddlewareResponse {
     guard !middleware.isEmpty else { return try await last(request) }
-    return try await withPromptCancellation { try await run(request, from: 0, last: last) }
+    let origin = request.url.flatMap { Origin($0) }
+    return try await withPromptCancellation { try await run(request, from: 0, of: origin, last: last) }
   }
 
-  private func run(_ request: URLRequest, from index: Int, last: @escaping Next) async throws
+  /// - Parameter origin: The origin of the request before all middleware.
+  private func run(_ request: URLRequest, from index: Int, of origin: Origin?, last: @escaping Next) async throws
     -> NetworkMiddlewareResponse
   {
     try Task.checkCancellation()
     guard index < middleware.count else { return try await last(request) }
-    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, last: last) }
+    var context = context
+    if index > 0, request.url.flatMap({ Origin($0) }) != origin { context.hasLeftOrigin = true }
+    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, of: origin, last: last) }
     return try await middleware[index].intercept(request, context: context, next: next)
   }
 }
@@ -151,7 +155,7 @@ struct RequestChanges: Sendable {
 
   func applied(to request: URLRequest) -> URLRequest {
     var request = request
-    if before.url != after.url { request.url = after.url }
+    if before.url != after.url { request.url = url(for: request.url) }
     if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
     if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
     if options.before != options.after { options.after.apply(to: &request) }
@@ -174,6 +178,19 @@ struct RequestChanges: Sendable {
     }
     request.allHTTPHeaderFields = all
     return request
+  }
+
+  /// Returns the changed URL; at the origin of an attempt whose base URL has moved to another one, for which its token is meant,
+  /// unless it was the middleware that has chosen the origin.
+  private func url(for attempt: URL?) -> URL? {
+    guard !leavesOrigin, let attempt, let url = after.url, Origin(attempt) != Origin(url) else { return after.url }
+    func pathStart(_ url: URL) -> Int? {
+      var text = url.absoluteString
+      return text.withUTF8 { BaseURLParts($0)?.pathStart }
+    }
+    guard let end = pathStart(attempt), let start = pathStart(url) else { return nil }
+    let text = Array(attempt.absoluteString.utf8.prefix(end)) + Array(url.absoluteString.utf8.dropFirst(start))
+    return URL(string: String(decoding: text, as: UTF8.self))
   }
 }
 

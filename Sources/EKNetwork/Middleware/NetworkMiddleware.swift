@@ -33,9 +33,9 @@ public protocol NetworkMiddleware: Sendable {
 public struct NetworkMiddlewareContext: Sendable, Equatable {
   /// Whether the request follows a redirect; always `false` for a call.
   public var isRedirected: Bool
-  /// Whether the request has left the origin of the caller's request: by a redirect, or because middleware around the
-  /// call has changed its URL. It stays `true` if a redirect returns to that origin. Do not add credentials for that
-  /// origin then; the library has removed its own.
+  /// Whether the request has left the origin that the caller's credentials are meant for: by its
+  /// ``NetworkRequest/targetURL``, by a redirect, or because middleware around the call has changed its URL. It stays `true`
+  /// if a redirect returns to that origin. Do not add credentials for that origin then; the library has removed its own.
   public var hasLeftOrigin: Bool
 
   /// Creates a context as the library passes it, for tests.
@@ -224,7 +224,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
 
   private static func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
 
-  /// Whether a cache policy has stored the response: it says nothing about the server now.
+  /// Whether a cache has stored the response: it says nothing about the server now.
   var isStored: Bool { head?.isStored == true }
 
   /// The reason phrase; empty if there is none.

@@ -10,7 +10,7 @@ struct ResponseHead: Sendable {
   private let source: Source
   /// Whether redirects have led to another origin, to which the request's credentials were not sent.
   var isFromOtherOrigin = false
-  /// Whether it is that of a response which a cache policy has stored: the server was not contacted.
+  /// Whether it is that of a stored response, and the server has not responded to the request.
   var isStored = false
   /// Whether the request was sent with an `Authorization` that middleware has changed, so that it says nothing about the password.
   var isToOtherCredentials = false

@@ -138,6 +138,64 @@ import Testing
     #expect(server.requestCount == 0)
   }
 
+  private struct Whole: NetworkRequest {
+    typealias Response = Item
+    let path = "/item"
+    let method = HTTPMethod.get
+    let targetURL: URL?
+  }
+
+  /// Whether the request or other middleware leads there.
+  @Test(arguments: [false, true]) func contextOfCallKnowsOfAnotherOrigin(isOfRequest: Bool) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 2)) }
+    let leading = Intercept { request, _, next in
+      var request = request
+      request.url = other.url("/item")
+      return try await next(request)
+    }
+    let adding = Intercept { request, context, next in
+      var request = request
+      if !context.hasLeftOrigin { request.setValue("secret", forHTTPHeaderField: "X-Key") }
+      return try await next(request)
+    }
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [adding]
+    #expect(try await manager.send(Whole(targetURL: server.url("/item"))) == Item(id: 1))
+    if !isOfRequest { manager.middleware = [leading, adding] }
+    #expect(try await manager.send(Whole(targetURL: isOfRequest ? other.url("/item") : nil)) == Item(id: 2))
+    #expect(server.requests.map { $0.headers["X-Key"] } == ["secret"])
+    #expect(other.requests.map { $0.headers["X-Key"] } == [nil])
+  }
+
+  /// The token of an attempt is meant for the base URL that it was read with.
+  @Test(arguments: Wire.allCases, ["/page?a=b", "?a=b"])
+  func changedURLFollowsTheBaseURL(_ wire: Wire, _ target: String) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    let base = Locked(server.baseURL)
+    server.fallback = { _ in
+      base.withLock { $0 = other.baseURL }
+      return .status(503)
+    }
+    other.fallback = { _ in .json(Item(id: 2)) }
+    let manager = NetworkManager(baseURL: { base.withLock { $0 } }, transport: wire.transport())
+    manager.middleware = [
+      Intercept { [server] request, _, next in
+        var request = request
+        request.url = URL(string: "http://127.0.0.1:\(server.port)\(target)")
+        return try await next(request)
+      }
+    ]
+    let probe = ItemProbe(path: "/start", retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0))
+    #expect(try await manager.send(probe) { "for \(base.withLock { $0.port } ?? 0)" } == Item(id: 2))
+    for server in [server, other] {
+      #expect(server.requests.map(\.target) == [target.hasPrefix("/") ? target : "/" + target])
+      #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer for \(server.port)"])
+    }
+  }
+
   /// Cached and shared responses belong to one user, who may be determined by middleware.
   @Test func cacheEntriesAreSeparatedByMiddlewareCredentials() async throws {
     server.route("/item") { request in

@@ -98,7 +98,8 @@ import Testing
     let fields = ["RateLimit": "\"a\";r=0;t=30", "Retry-After": "30"]
     var nothing = RateLimitReport()
     nothing.isOfNothingSent = true
-    for hit in ["EKNetwork; hit; ttl=30", "CDN;fwd=stale, Edge ; hit"] {
+    let replaced = "EKNetwork; fwd=stale; fwd-status=503; ttl=-1; detail=stale-if-error"
+    for hit in ["EKNetwork; hit; ttl=30", "CDN;fwd=stale, Edge ; hit", replaced] {
       #expect(report(fields.merging(["Cache-Status": hit]) { $1 }, status: 503) == nothing)
     }
     #expect(!report(fields.merging(["Cache-Status": "EKNetwork; fwd=uri-miss"]) { $1 }).quotas.isEmpty)

@@ -166,7 +166,10 @@ extension RateLimitReport {
 
   private static func isHit(_ value: String) -> Bool {
     FieldList.members(value).contains { member in
-      member.split(separator: ";").dropFirst().contains { $0.trimmingBlanks() == "hit" }
+      // The second is that of the library's own cache, for a response that stands for an error of the server (RFC 5861 §4).
+      member.split(separator: ";").dropFirst().contains {
+        ["hit", "detail=stale-if-error"].contains($0.trimmingBlanks())
+      }
     }
   }
 }

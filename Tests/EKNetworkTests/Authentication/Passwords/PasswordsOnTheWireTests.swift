@@ -409,6 +409,25 @@ import Testing
     #expect(schemes == [nil, "Digest", nil, "Digest"])
   }
 
+  /// The server has not seen the password with this nonce.
+  @Test func storedResponseDoesNotProveThePassword() async throws {
+    asksForDigest("/other")
+    server.route("/item") { request in
+      guard request.headers["Authorization"] != nil else { return Self.challenge }
+      return .status(200, headers: ["Cache-Control": "max-age=600", "Vary": "Authorization"])
+    }
+    let date = Date()
+    let cache = HTTPCache(memoryCapacity: 1_000_000, now: { date })
+    for path in ["/item", "/other"] {
+      let manager = Wire.automatic.manager(server)
+      manager.httpCache = cache
+      _ = try await manager.send(Ask())
+      _ = try await manager.send(Ask(path: path))
+    }
+    #expect(cache.statistics.hits == 2)
+    #expect(schemes == [nil, "Digest", nil, nil, "Digest"])
+  }
+
   @Test func hundredAtOnceHaveCountsOfTheirOwn() async throws {
     asksForDigest()
     let manager = Wire.automatic.manager(server)

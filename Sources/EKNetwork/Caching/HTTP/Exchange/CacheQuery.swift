@@ -115,9 +115,10 @@ extension CacheEntry {
     }
     if query.method == "HEAD" { content = 0..<0 }
     let reason = code == response.status ? response.reason : "Partial Content"
-    guard let head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
+    guard var head = ResponseHead.make(status: code, reason: reason, fields: fields, url: query.url) else {
       return nil
     }
+    head.isStored = status.forwardStatus == nil
     if !content.isEmpty, let onReceive, onReceive.observes(head) {
       onReceive.report(Int64(content.count), Int64(content.count))
     }
