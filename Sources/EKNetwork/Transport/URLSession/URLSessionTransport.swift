@@ -90,7 +90,11 @@ struct URLSessionTransport: Transport {
       // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
       // would stall the whole process.
       if let sequence = request.urlRequest.bodyThatMayWait {
-        let file = try await sequence.spooled(by: request.deadline, for: request.urlRequest.url)
+        // Within the time for the whole request: a sequence may never yield again, and ignore its cancellation.
+        let timeout = URLError.timedOut(request.urlRequest.url)
+        let file = try await withPromptCancellation(by: request.deadline, error: timeout) {
+          try await sequence.spooled()
+        }
         let body = BodyInputStream(.segments([.file(file)]))
         request.hop = request.hop.sending(body)
       }
@@ -120,21 +124,19 @@ extension URLRequest {
         throw InvalidHeaderError(field: name, reason: .managedByLibrary)
       }
     }
-    if bodyStreamWasOpened {
-      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
-    }
-    try checkHasNoTrailers()
+    try checkBody()
     #if canImport(Darwin)
       guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
         throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession cannot send a GET with a body.")
       }
     #endif
   }
-}
 
-extension URLRequest {
-  /// Throws if trailers have to follow the body: no `URLSession` can send them.
-  func checkHasNoTrailers() throws(TransportOptionError) {
+  /// Throws if none of the body, or only its end, would be sent, or trailers have to follow it, which no `URLSession` sends.
+  private func checkBody() throws {
+    guard !bodyStreamWasOpened else {
+      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+    }
     guard let body = httpBodyStream as? BodyInputStream, case .sequence(let sequence) = body.source,
       sequence.trailers != nil
     else { return }
@@ -147,10 +149,7 @@ extension URLRequest {
   /// - Throws: `URLError.requestBodyStreamExhausted` or ``RequestBodyError/alreadySent`` if the body cannot be sent
   ///   again, ``TransportOptionError`` if trailers follow it.
   func withUnreadBody() throws -> URLRequest {
-    guard !bodyStreamWasOpened else {
-      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
-    }
-    try checkHasNoTrailers()
+    try checkBody()
     guard let body = httpBodyStream as? BodyInputStream else { return self }
     if case .sequence(let sequence) = body.source, sequence.isUsedUp { throw RequestBodyError.alreadySent }
     var request = self
