@@ -49,7 +49,7 @@ enum CachePlan: Sendable, Equatable {
     if request.noCache { return validating(stored, isFresh ? .request : .stale) }
     if stored.directives.noCache { return validating(stored, .stale) }
     // §5.2.1.1. An invalid number of seconds requires the newest response.
-    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge.orStale) {
+    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge) {
       return validating(stored, isFresh ? .request : .stale)
     }
     // §5.2.1.3
