@@ -1,3 +1,6 @@
+// The protocol documents them.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 import Foundation
 
 /// The types that a request declares for its properties.
@@ -32,7 +35,6 @@ public protocol _DeclaredTypes {
   static var _timeoutIsUsed: Void { get }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest {
   @available(*, deprecated, message: "'headers' is not used: declare it as '[String: String]?'")
   public static var _headersIsUsed: Void { () }
@@ -50,37 +52,30 @@ extension NetworkRequest {
   public static var _timeoutIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _Headers == [String: String]? {
   public static var _headersIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _QueryParameters == [String: String]? {
   public static var _queryParametersIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _Body == RequestBody? {
   public static var _bodyIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _MultipartData == MultipartFormData? {
   public static var _multipartDataIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _RetryPolicy == RetryPolicy {
   public static var _retryPolicyIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _ErrorDecoder == ((Data) -> Error?)? {
   public static var _errorDecoderIsUsed: Void { () }
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest where _Timeout == Duration? {
   public static var _timeoutIsUsed: Void { () }
 }
