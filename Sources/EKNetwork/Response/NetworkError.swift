@@ -57,7 +57,7 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConve
 
   init(_ response: HTTPURLResponse, data: Data, method: String?) {
     self.init(statusCode: response.statusCode, data: data, headers: response.headerDictionary)
-    received = ReceivedFields(response, method: method)
+    received = ReceivedFields(response: response, method: method)
   }
 
   /// The method of the request, before any redirect; `nil` for an error that an initializer has created. It does not count

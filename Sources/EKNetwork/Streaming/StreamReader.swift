@@ -139,14 +139,6 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let ready: @Sendable () -> Element?
     @usableFromInline let pull: nonisolated(nonsending) @Sendable () async throws -> Element?
 
-    init(
-      ready: @escaping @Sendable () -> Element?,
-      pull: nonisolated(nonsending) @escaping @Sendable () async throws -> Element?
-    ) {
-      self.ready = ready
-      self.pull = pull
-    }
-
     /// Waits for and returns the next element.
     ///
     /// - Returns: `nil` at the end of the body.

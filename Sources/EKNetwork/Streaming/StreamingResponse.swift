@@ -37,7 +37,7 @@ public struct StreamingResponse: ResponseHeaderFields, Sendable {
 
   init(_ response: HTTPURLResponse, source: any TransportBody) {
     self.init(statusCode: response.statusCode, headers: response.headerDictionary, source: source)
-    received = ReceivedFields(response)
+    received = ReceivedFields(response: response)
   }
 
   /// The header fields in order, repeated ones separate if they were received so.
