@@ -211,11 +211,7 @@ struct Once<Value>: Sendable {
   init(_ action: @escaping @Sendable (Value) -> Void) { self.action = action }
 
   func callAsFunction(_ value: Value) {
-    let isFirst = isDone.withLock { isDone in
-      defer { isDone = true }
-      return !isDone
-    }
-    if isFirst { action(value) }
+    if !isDone.withLock({ exchange(&$0, with: true) }) { action(value) }
   }
 }
 
