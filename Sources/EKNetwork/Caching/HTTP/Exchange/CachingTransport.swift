@@ -79,7 +79,7 @@ struct CachingTransport: WrappingTransport {
     let isOwn = Locked(false)
     let shared: CacheEntry?
     do {
-      let result = try await cache.flights.join(FlightKey(request, query, wire)) {
+      let result = try await cache.flights.underWay.run(FlightKey(request, query, wire)) {
         isOwn.withLock { $0 = true }
         return try await fetchShared(request, query, entry, plan)
       }
