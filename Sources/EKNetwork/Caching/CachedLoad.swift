@@ -19,7 +19,6 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   struct Fetched: Sendable {
     let entry: PrismCacheEntry
-    /// What to store; `nil` for nothing.
     let kept: (entry: PrismCacheEntry, key: CacheKey)?
     /// The request, as it was built.
     let sent: URLRequest
@@ -108,13 +107,9 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
 /// The action that a policy takes for a stored response: the table of ``PrismCachePolicy``.
 enum CacheDecision: Equatable {
-  /// Send the request.
   case fetch
-  /// Return the stored response.
   case serve
-  /// Return the stored response, and revalidate it in the background.
   case serveAndRevalidate
-  /// Return the stored response first, then the network's.
   case serveThenFetch
 
   init(_ policy: PrismCachePolicy, isFresh: Bool) {

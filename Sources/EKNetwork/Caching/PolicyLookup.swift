@@ -3,7 +3,6 @@ import Foundation
 /// The lookup of one call in the store of its policy, behind the middleware: what that adds to a request, such as
 /// credentials, is part of the key. Each attempt is looked up, as each may have another token.
 final class PolicyLookup: Sendable {
-  /// A stored response that was used.
   struct Found: Sendable {
     let key: CacheKey
     let decision: CacheDecision
@@ -106,7 +105,6 @@ final class PolicyLookup: Sendable {
   }
 }
 
-/// A transport with a ``PolicyLookup`` in front of it.
 struct PolicyTransport: WrappingTransport {
   let wire: any Transport
   let lookup: PolicyLookup

@@ -69,7 +69,6 @@ private struct PromptRun<Value: Sendable> {
 }
 
 extension Locked {
-  /// Removes and returns the waiter; `nil` if it has been resumed.
   fileprivate func take<Value>() -> CheckedContinuation<Value, any Error>? where State == PromptRun<Value> {
     withLock { $0.waiter.take() }
   }

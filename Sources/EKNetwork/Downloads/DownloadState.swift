@@ -6,11 +6,9 @@ struct DownloadState: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     /// Write the body from this position on, and truncate the file there.
     case write(at: Int64)
-    /// The file is complete.
     case complete
     /// The bytes in the file belong to another version: discard them and request the whole.
     case startOver
-    /// The response is an error.
     case refuse
   }
 
@@ -41,12 +39,9 @@ struct DownloadState: Equatable, Sendable {
   private var end: Int64?
 
   /// - Parameters:
-  ///   - source: An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   ///   - requester: An identifier of the requester, and of the requested variant.
   ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
   ///   - held: The version that the bytes of an earlier download belong to.
-  ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
-  ///   - isRepeatable: Whether it is a GET, and the download may be resumed.
   init(
     resource: String, source: String? = nil, requester: String? = nil, trust: String? = nil,
     held: Representation? = nil, length: Int64 = 0,
@@ -156,7 +151,6 @@ struct DownloadState: Equatable, Sendable {
     head.contentRange.flatMap { ContentRange($0) }?.isPart(ofLength: head.contentLength) == true
   }
 
-  /// Returns whether a partial response contains the whole representation.
   private static func isWhole(_ head: DownloadHead) -> Bool {
     guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range else { return false }
     return range.lowerBound == 0 && content.total == range.upperBound + 1

@@ -162,7 +162,6 @@ struct Representation: Codable, Equatable, Sendable {
   var requester: String?
   /// A digest of the authorities and keys that were trusted: ``RequestIdentity/trust``.
   var trust: String?
-  /// A strong entity tag.
   var entityTag: String?
   /// A strong modification date, as the server wrote it.
   var lastModified: String?
@@ -192,7 +191,6 @@ struct Representation: Codable, Equatable, Sendable {
   /// users get may have the same date.
   func isSigned(like url: String?) -> Bool { url != nil && url == signedURL && entityTag != nil }
 
-  /// Returns whether a response is about this version.
   func includes(_ head: DownloadHead) -> Bool {
     isSameResource(as: head) && hasValidator(of: head)
   }

@@ -3,9 +3,7 @@ import Foundation
 /// The redirects of one request (RFC 9110 §15.4): whether to follow them, where to, and with which request.
 struct RedirectState {
   enum Action {
-    /// The response is the result.
     case deliver
-    /// Send this request next.
     case follow(URLRequest)
     /// The redirect cannot be followed, or must not be.
     case fail(any Error)

@@ -55,7 +55,6 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, Expre
     return values.count < 2 ? values.first : values.joined(separator: ", ")
   }
 
-  /// Returns the value of a field that has a single one.
   func single(_ name: String) throws(SingletonField.Conflict) -> String? { try SingletonField.value(of: values(name)) }
 
   func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }

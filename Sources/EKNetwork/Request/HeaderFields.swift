@@ -76,7 +76,6 @@ struct HeaderFields {
     }
   }
 
-  /// Sets `Expect: 100-continue`, unless the request has such a field.
   mutating func expectContinue() {
     if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
   }

@@ -62,7 +62,6 @@ public struct MultipartFormData: Equatable, Sendable {
     self.init(boundary: UUID().uuidString)
   }
 
-  /// Creates an empty form with the given boundary.
   init(boundary: String) {
     self.boundary = boundary
   }

@@ -114,7 +114,6 @@ enum RequestURL {
 struct BaseURLParts {
   /// The offset after the authority, where the path begins.
   let pathStart: Int
-  /// The offset after the path.
   let pathEnd: Int
   /// The query without its question mark; `nil` if there is no question mark.
   let query: Range<Int>?

@@ -56,7 +56,6 @@ struct UserAgentDefaults: Sendable {
   /// The version of this library.
   static let networkVersion = "0.1.0"
 
-  /// The name of the operating system.
   static var platform: String {
     #if os(iOS)
       "iOS"
@@ -75,7 +74,6 @@ struct UserAgentDefaults: Sendable {
     #endif
   }
 
-  /// The defaults of this process.
   static let current = UserAgentDefaults()
 
   let appName: String
@@ -112,9 +110,7 @@ enum UserAgentSyntax {
   /// `ctext` (RFC 9110 §5.6.5) without the `;` that separates the comment's parts, and without `%`.
   private static let comment = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~,:/<=>?@[]{}\"")
 
-  /// Returns the text encoded as the name or the version of a product.
   static func product(_ text: String) -> String { PercentEncoding.encoded(text, allowed: product) }
 
-  /// Returns the text encoded as one part of a comment.
   static func comment(_ text: String) -> String { PercentEncoding.encoded(text, allowed: comment) }
 }

@@ -61,7 +61,6 @@ extension DecodingError {
   /// ```
   public var response: NetworkResponse? { undecodable?.response }
 
-  /// The method of the request, like ``response``.
   var requestMethod: String? { undecodable?.method }
 
   private var undecodable: UndecodableResponse? {

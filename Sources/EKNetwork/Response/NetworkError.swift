@@ -3,7 +3,7 @@ import Foundation
 /// The errors of a request that do not come from the transport.
 ///
 /// Transport failures are `URLError`, responses outside 2xx are ``HTTPError``.
-public enum NetworkError: Error, Equatable {
+public enum NetworkError: LocalizedError, Equatable {
   /// The URL could not be built, for example because the path contains a `..` segment.
   case invalidURL
   /// The multipart form could not be encoded.
@@ -16,9 +16,7 @@ public enum NetworkError: Error, Equatable {
   case invalidResponse
   /// Both `body` and `multipartData` are set.
   case conflictingBodyTypes
-}
 
-extension NetworkError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {

@@ -10,7 +10,6 @@ import Foundation
 final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   private struct State {
     var parser: Parser
-    /// Whether this reader has claimed the body.
     var hasClaim = false
     var isAtEnd = false
     var isOver = false

@@ -29,11 +29,9 @@ final class BodyPump: @unchecked Sendable {
   private let sink: any BodySink
   private var isClosed = false
   private var block = [UInt8]()
-  /// The part of the block that has yet to be written.
   private var pending = 0..<0
   private var isFlowing = false
 
-  /// Creates a pump, which takes over the sink.
   init(
     _ upload: any UploadSource, into sink: sending any BodySink, onFailure: @escaping @Sendable (any Error) -> Void
   ) {

@@ -70,14 +70,6 @@ struct URLSessionTransport: Transport {
   }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    #if canImport(Darwin)
-      try await start(request, limit: limit)
-    #else
-      try await start(request, limit: request.collectsBody ? .max : limit)
-    #endif
-  }
-
-  private func start(_ request: TransportRequest, limit: Int) async throws -> TransportResponse {
     try Task.checkCancellation()
     try request.urlRequest.checkIsSendable()
     if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
@@ -100,7 +92,11 @@ struct URLSessionTransport: Transport {
       }
     #endif
     guard let host = lease.host else { throw URLError(.cancelled) }
-    let taskResponse = try host.start(request, limit: limit)
+    #if canImport(Darwin)
+      let taskResponse = try host.start(request, limit: limit)
+    #else
+      let taskResponse = try host.start(request, limit: request.collectsBody ? .max : limit)
+    #endif
     let body = URLSessionBody(taskResponse)
     let head = try await taskResponse.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
