@@ -9,17 +9,12 @@ enum HTTPDate {
   ///
   /// - Parameter now: The time that determines the century of an RFC 850 date, whose year has two digits.
   static func parse(_ text: String, now: Date) -> Date? {
-    var scanner = HTTPDateScanner(text)
-    let start = scanner
-    if let date = imfFixdate(&scanner) { return date }
-    scanner = start
-    if let date = rfc850Date(&scanner, now: now) { return date }
-    scanner = start
-    return asctimeDate(&scanner)
+    imfFixdate(text) ?? rfc850Date(text, now: now) ?? asctimeDate(text)
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
-  private static func imfFixdate(_ scanner: inout HTTPDateScanner) -> Date? {
+  private static func imfFixdate(_ text: String) -> Date? {
+    var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(", "),
       let day = scanner.number(digits: 2), scanner.skip(" "),
@@ -31,7 +26,8 @@ enum HTTPDate {
   }
 
   /// `Sunday, 06-Nov-94 08:49:37 GMT`
-  private static func rfc850Date(_ scanner: inout HTTPDateScanner, now: Date) -> Date? {
+  private static func rfc850Date(_ text: String, now: Date) -> Date? {
+    var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.longWeekdays) != nil, scanner.skip(", "),
       let day = scanner.number(digits: 2), scanner.skip("-"),
@@ -55,7 +51,8 @@ enum HTTPDate {
   }
 
   /// `Sun Nov  6 08:49:37 1994`
-  private static func asctimeDate(_ scanner: inout HTTPDateScanner) -> Date? {
+  private static func asctimeDate(_ text: String) -> Date? {
+    var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(" "),
       let month = scanner.name(of: HTTPDateScanner.months), scanner.skip(" "),
