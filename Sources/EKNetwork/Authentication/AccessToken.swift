@@ -44,26 +44,11 @@ final class AsyncToken: Sendable {
   /// - Throws: The closure's error; `CancellationError` at once when the task is cancelled; `URLError.timedOut`.
   nonisolated(nonsending) func obtain(until deadline: ContinuousInstant? = nil) async throws {
     do {
-      let token = try await value(until: deadline)
+      let token = try await withPromptCancellation(by: deadline, error: URLError(.timedOut), closure)
       state.withLock { $0 = State(current: token) }
     } catch {
       state.withLock { $0.hasFailed = true }
       throw error
-    }
-  }
-
-  nonisolated(nonsending) private func value(until deadline: ContinuousInstant?) async throws -> String? {
-    guard let deadline else { return try await withPromptCancellation(patience: .zero, closure) }
-    let closure = closure
-    let work = Task { try await withPromptCancellation(patience: .zero, closure) }
-    return try await TimeLimit.run(
-      deadline - .now, clock: ContinuousClock(), error: URLError(.timedOut), stop: { work.cancel() }
-    ) {
-      try await withTaskCancellationHandler {
-        try await work.value
-      } onCancel: {
-        work.cancel()
-      }
     }
   }
 }

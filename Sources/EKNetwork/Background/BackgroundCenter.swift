@@ -71,8 +71,6 @@ final class BackgroundCenter: Sendable {
     }
   }
 
-  // MARK: - Starting
-
   func record(
     id: String, destination: URL? = nil, replacesFile: Bool = false, accepted: StatusCodes = .successful
   ) -> BackgroundRecord {
@@ -218,8 +216,6 @@ final class BackgroundCenter: Sendable {
     if state.withLock({ $0.wait(for: cancelled, end) }) { try? await end.value() }
   }
 
-  // MARK: - Events
-
   func nextEvent() async -> BackgroundTransferEvent? {
     let id = readers.withLock { $0.increment() }
     return try? await withCancellableContinuation { continuation in
@@ -227,7 +223,7 @@ final class BackgroundCenter: Sendable {
       continuation.resume(returning: event)
       return false
     } leave: { [state] in
-      state.withLock { $0.removeReader(id) }
+      state.withLock { $0.readers.remove(id) }
     }
   }
 
@@ -247,8 +243,6 @@ final class BackgroundCenter: Sendable {
   private func deliver(_ delivery: BackgroundState.Delivery?) {
     if let delivery { delivery.reader.resume(returning: delivery.event) }
   }
-
-  // MARK: - The session's delegate
 
   func progressed(_ text: String?, _ completed: Int64, of total: Int64) {
     guard let record = record(text) else { return }

@@ -13,7 +13,6 @@ struct BackgroundRecord: Codable, Equatable, Sendable {
   /// Where the app's folders were when the task was made. Both can move between runs.
   var places: BackgroundPlaces
 
-  /// The text for the task.
   var text: String {
     get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
   }
@@ -49,10 +48,8 @@ struct BackgroundRecord: Codable, Equatable, Sendable {
 /// The folders of the app that have another path in each run.
 struct BackgroundPlaces: Codable, Equatable, Sendable {
   var home: String
-  /// The container of the app group.
   var group: String?
 
-  /// Returns where a file is now.
   func moved(_ path: String, to now: BackgroundPlaces) -> String {
     let path = path.moved(from: home, to: now.home)
     return now.group.map { path.moved(from: group, to: $0) } ?? path
@@ -124,7 +121,7 @@ struct BackgroundState {
   /// The bodies of responses to uploads; `nil` for one that is too long.
   private var bodies: [String: Data?] = [:]
   private var events: [BackgroundTransferEvent] = []
-  private var readers = WaiterQueue<BackgroundTransferEvent>()
+  var readers = WaiterQueue<BackgroundTransferEvent>()
   private var handlers: [WakeUpHandler] = []
   /// Whether the session has delivered all its events, and the app was given no handler for them.
   private var eventsAreFinished = false
@@ -142,7 +139,6 @@ struct BackgroundState {
 
   func isCancelled(_ start: Int) -> Bool { starts[start]?.isCancelled == true }
 
-  /// Cancels the start of a caller whose task was cancelled.
   mutating func cancelStart(_ start: Int) { starts[start]?.isCancelled = true }
 
   /// Cancels the starts of ids that are under way, and those that wait for them. Returns their numbers.
@@ -176,7 +172,6 @@ struct BackgroundState {
     files[id] = result
   }
 
-  /// Handles a part of the response to an upload.
   mutating func received(_ id: String, _ data: Data) {
     eventsAreFinished = false
     guard let body = bodies[id, default: Data()] else { return }
@@ -231,8 +226,6 @@ struct BackgroundState {
     return waiters
   }
 
-  // MARK: - Events
-
   struct Delivery {
     let reader: CheckedContinuation<BackgroundTransferEvent, any Error>
     let event: BackgroundTransferEvent
@@ -250,7 +243,6 @@ struct BackgroundState {
 
   mutating func takeEvent() -> BackgroundTransferEvent? { events.isEmpty ? nil : events.removeFirst() }
 
-  /// Returns the next event, or adds a reader for it.
   mutating func next(
     _ reader: CheckedContinuation<BackgroundTransferEvent, any Error>, id: UInt64
   ) -> BackgroundTransferEvent? {
@@ -258,12 +250,6 @@ struct BackgroundState {
     readers.append(reader, id: id)
     return nil
   }
-
-  mutating func removeReader(_ id: UInt64) -> CheckedContinuation<BackgroundTransferEvent, any Error>? {
-    readers.remove(id)
-  }
-
-  // MARK: - Suspension
 
   /// Takes a handler. Returns those to call now: the session may have delivered its events before the app was asked.
   mutating func handleEvents(_ handler: WakeUpHandler) -> [WakeUpHandler] {

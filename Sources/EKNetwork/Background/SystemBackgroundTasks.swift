@@ -2,7 +2,6 @@
   import CSession
   import Foundation
 
-  /// A background session of the system.
   final class SystemBackgroundTasks: BackgroundTasks {
     private let session: URLSession
 

@@ -26,7 +26,7 @@ struct CacheKey: Sendable {
     // Neither a name nor a value can contain a line break, and the empty line ends them: the text is unambiguous.
     let head = hop.identity.text + "\n" + lines.joined() + "\n"
     let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.httpBody ?? Data()))
-    text = "\(sent.httpMethod ?? "GET") \(sent.url?.withoutUser ?? "") \(hash)"
+    text = "\(sent.httpMethod ?? "GET") \(sent.url?.withoutCredentials.absoluteString ?? "") \(hash)"
   }
 
   /// Creates the key under which the response to a request that was sent is stored; `nil` if it must not be, because it
@@ -34,17 +34,5 @@ struct CacheKey: Sendable {
   init?(responseTo sent: HopRequest) {
     guard sent.isOfCurrentUser else { return nil }
     self.init(sent)
-  }
-}
-
-extension URL {
-  /// The URL as text, without its user and password.
-  fileprivate var withoutUser: String {
-    guard user(percentEncoded: true) != nil || password(percentEncoded: true) != nil,
-      var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
-    else { return absoluteString }
-    parts.percentEncodedUser = nil
-    parts.percentEncodedPassword = nil
-    return parts.string ?? ""
   }
 }

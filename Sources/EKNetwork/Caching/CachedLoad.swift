@@ -19,7 +19,6 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   struct Fetched: Sendable {
     let entry: PrismCacheEntry
-    /// What to store; `nil` for nothing.
     let kept: (entry: PrismCacheEntry, key: CacheKey)?
     /// The request, as it was built.
     let sent: URLRequest
@@ -48,7 +47,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
   private func lookUpBehindMiddleware() async throws -> (CacheDecision, CacheKey?, Value?) {
     guard key != nil else { return (.fetch, nil, nil) }
     let removals = await store.removalCount
-    let fetched = try await fetch(PolicyLookup(.policy(policy), in: store), true)
+    let fetched = try await fetch(PolicyLookup(policy, in: store), true)
     guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched, since: removals)) }
     guard let value = try? decode(fetched.entry, fetched.sent) else {
       await store.discard(found.key)
@@ -63,7 +62,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key) else {
       return (.fetch, nil, nil)
     }
-    let decision = CacheDecision(policy, isFresh ? .fresh : .stale)
+    let decision = CacheDecision(policy, isFresh: isFresh)
     guard decision != .fetch else { return (.fetch, nil, nil) }
     guard let value = try? decode(entry, nil) else {
       await store.discard(key)
@@ -74,7 +73,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   /// Fetches the response from the network, and stores it if it can be decoded.
   func fetched(isFirst: Bool = false) async throws -> Value {
-    let lookup = isBehindMiddleware && key != nil ? PolicyLookup(.policy(.networkOnly), in: store) : nil
+    let lookup = isBehindMiddleware && key != nil ? PolicyLookup(.networkOnly, in: store) : nil
     // Without a key nothing is stored.
     let removals = key == nil ? 0 : await store.removalCount
     return try await keep(try await fetch(lookup, isFirst), since: removals)
@@ -106,30 +105,19 @@ struct CachedLoad<Value: Sendable>: Sendable {
   }
 }
 
-/// The action that a policy takes for a cached response: the table of ``PrismCachePolicy``.
+/// The action that a policy takes for a stored response: the table of ``PrismCachePolicy``.
 enum CacheDecision: Equatable {
-  /// The state of the cached response for a request.
-  enum Stored {
-    case nothing
-    case fresh
-    case stale
-  }
-
-  /// Send the request.
   case fetch
-  /// Return the stored response.
   case serve
-  /// Return the stored response, and revalidate it in the background.
   case serveAndRevalidate
-  /// Return the stored response first, then the network's.
   case serveThenFetch
 
-  init(_ policy: PrismCachePolicy, _ stored: Stored) {
+  init(_ policy: PrismCachePolicy, isFresh: Bool) {
     self =
-      switch (policy, stored) {
-      case (.networkOnly, _), (_, .nothing), (.cacheFirst, .stale): .fetch
-      case (.cacheFirst, .fresh), (.staleWhileRevalidate, .fresh): .serve
-      case (.staleWhileRevalidate, .stale): .serveAndRevalidate
+      switch (policy, isFresh) {
+      case (.networkOnly, _), (.cacheFirst, false): .fetch
+      case (.cacheFirst, true), (.staleWhileRevalidate, true): .serve
+      case (.staleWhileRevalidate, false): .serveAndRevalidate
       case (.cacheThenNetwork, _): .serveThenFetch
       }
   }

@@ -166,10 +166,8 @@ struct ExpiryQueue {
     versions.append(0)
   }
 
-  /// Returns the deadline of a slot; ``none`` if it has none.
   func deadline(of slot: Int) -> UInt64 { deadlines[slot] }
 
-  /// Sets the deadline of a slot, replacing the previous one.
   mutating func set(_ deadline: UInt64, for slot: Int) {
     guard deadlines[slot] != deadline else { return }
     deadlines[slot] = deadline

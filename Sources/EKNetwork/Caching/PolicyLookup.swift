@@ -3,14 +3,6 @@ import Foundation
 /// The lookup of one call in the store of its policy, behind the middleware: what that adds to a request, such as
 /// credentials, is part of the key. Each attempt is looked up, as each may have another token.
 final class PolicyLookup: Sendable {
-  /// What the call may use of the store.
-  enum Use: Sendable {
-    case policy(PrismCachePolicy)
-    /// Any stored response, however old; no request is sent.
-    case storedOnly
-  }
-
-  /// A stored response that was used.
   struct Found: Sendable {
     let key: CacheKey
     let decision: CacheDecision
@@ -34,16 +26,17 @@ final class PolicyLookup: Sendable {
   /// The maximum number of URLs remembered, after which all are forgotten, and nothing is stored.
   private static let memory = 16
 
-  let use: Use
+  /// `nil` if any stored response may be used, however old, and no request is sent.
+  private let policy: PrismCachePolicy?
   private let store: any ResponseStore
   private let state = Locked(State())
 
-  init(_ use: Use, in store: any ResponseStore) {
-    self.use = use
+  init(_ policy: PrismCachePolicy?, in store: any ResponseStore) {
+    self.policy = policy
     self.store = store
   }
 
-  var isStoredOnly: Bool { if case .storedOnly = use { true } else { false } }
+  var isStoredOnly: Bool { policy == nil }
 
   /// Returns the stored response that was used for a request; `nil` if its response came from the network.
   func found(for sent: HopRequest) -> Found? { outcome(of: sent)?.found }
@@ -78,13 +71,11 @@ final class PolicyLookup: Sendable {
   /// Returns the stored response to a request, if the policy uses it.
   fileprivate func stored(for hop: HopRequest) async -> TransportResponse? {
     note(Outcome(sent: hop))
-    guard Self.isCacheable(hop.urlRequest) else { return nil }
-    if case .policy(.networkOnly) = use { return nil }
+    guard Self.isCacheable(hop.urlRequest), policy != .networkOnly else { return nil }
     let key = CacheKey(hop)
     guard let (entry, isFresh) = await store.entry(for: key), let response = entry.urlResponse(for: hop.urlRequest.url)
     else { return nil }
-    var decision = CacheDecision.serve
-    if case .policy(let policy) = use { decision = CacheDecision(policy, isFresh ? .fresh : .stale) }
+    let decision = policy.map { CacheDecision($0, isFresh: isFresh) } ?? .serve
     guard decision != .fetch else { return nil }
     note(Outcome(sent: hop, found: Found(key: key, decision: decision)))
     var head = ResponseHead(response)
@@ -114,7 +105,6 @@ final class PolicyLookup: Sendable {
   }
 }
 
-/// A transport with a ``PolicyLookup`` in front of it.
 struct PolicyTransport: WrappingTransport {
   let wire: any Transport
   let lookup: PolicyLookup

@@ -67,10 +67,7 @@ public actor PrismResponseCache {
 
   /// The cost of maintaining the orders so far: see ``ExpiringLRU/revisits``.
   var revisits: Int { entries.revisits }
-}
 
-/// Alternative spellings.
-extension PrismResponseCache {
   /// Returns the same as ``get(_:)``.
   public func get(for key: String) -> PrismCacheEntry? { get(key) }
 
@@ -185,7 +182,6 @@ extension PrismCacheEntry {
     }
   }
 
-  /// Returns the response's head as Foundation's type.
   func urlResponse(for url: URL?) -> HTTPURLResponse? {
     url.flatMap { HTTPURLResponse(url: $0, statusCode: statusCode, httpVersion: "HTTP/1.1", headerFields: headers) }
   }

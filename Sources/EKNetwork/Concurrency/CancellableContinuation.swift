@@ -48,13 +48,27 @@ nonisolated(nonsending) func withPromptCancellation<Value: Sendable>(
   }
 }
 
+/// Runs code of the user, which is cancelled with the caller, or at a deadline with an error, and then not waited for.
+nonisolated(nonsending) func withPromptCancellation<Value: Sendable>(
+  by deadline: ContinuousInstant?, error: any Error, _ work: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+  guard let deadline else { return try await withPromptCancellation(patience: .zero, work) }
+  let task = Task { try await withPromptCancellation(patience: .zero, work) }
+  return try await TimeLimit.run(deadline - .now, clock: ContinuousClock(), error: error, stop: { task.cancel() }) {
+    try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+}
+
 private struct PromptRun<Value: Sendable> {
   var waiter: CheckedContinuation<Value, any Error>?
   var task: Task<Void, Never>?
 }
 
 extension Locked {
-  /// Removes and returns the waiter; `nil` if it has been resumed.
   fileprivate func take<Value>() -> CheckedContinuation<Value, any Error>? where State == PromptRun<Value> {
     withLock { $0.waiter.take() }
   }

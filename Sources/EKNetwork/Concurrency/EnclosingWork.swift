@@ -26,13 +26,15 @@ final class EnclosingWork: Sendable {
   }
 
   /// The innermost work that the current task is part of and that is not over.
-  static var current: EnclosingWork? {
-    guard var work = innermost else { return nil }
-    while work.over.withLock({ $0 }) {
-      guard let parent = work.parent else { return nil }
-      work = parent
+  static var current: EnclosingWork? { first { _ in true } }
+
+  private static func first(where isMeant: (EnclosingWork) -> Bool) -> EnclosingWork? {
+    var next = innermost
+    while let work = next {
+      if !work.over.withLock({ $0 }), isMeant(work) { return work }
+      next = work.parent
     }
-    return work
+    return nil
   }
 
   /// Runs the work, which is over when `body` has returned.
@@ -52,15 +54,8 @@ final class EnclosingWork: Sendable {
 
   /// Returns the mark of the innermost work of that kind that the current task is part of; `nil` if it is part of none.
   static func mark<Mark: Sendable>(_ type: Mark.Type, where matches: (Mark) -> Bool) -> Mark? {
-    var next = current
-    while let work = next {
-      if let mark = work.mark as? Mark, !work.over.withLock({ $0 }), matches(mark) { return mark }
-      next = work.parent
-    }
-    return nil
+    first { ($0.mark as? Mark).map(matches) == true }?.mark as? Mark
   }
-
-  // MARK: - Waiting
 
   /// The error of a task that does not wait, because its work would then wait for itself.
   struct SelfWaitError: Error {}
@@ -84,14 +79,7 @@ final class EnclosingWork: Sendable {
   }
 
   /// The innermost work for which others may wait: what encloses it waits for it if it depends on it.
-  private static var joinable: EnclosingWork? {
-    var next = current
-    while let work = next {
-      if work.canBeJoined, !work.over.withLock({ $0 }) { return work }
-      next = work.parent
-    }
-    return nil
-  }
+  private static var joinable: EnclosingWork? { first(where: \.canBeJoined) }
 }
 
 /// Which work waits for which. A value: its owner has a lock.
@@ -157,7 +145,6 @@ enum TimeLimit {
   private enum Decision {
     case open, ended, expired
 
-    /// Sets the decision if it is still open. Returns whether it did.
     mutating func take(_ decision: Decision) -> Bool {
       guard self == .open else { return false }
       self = decision

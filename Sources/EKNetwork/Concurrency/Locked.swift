@@ -18,7 +18,6 @@ struct Locked<State>: @unchecked Sendable {
     storage = LockedStorage.make(state)
   }
 
-  /// Runs `body` with exclusive access to the state.
   func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> Result
   ) throws(Failure) -> Result {

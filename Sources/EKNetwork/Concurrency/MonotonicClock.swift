@@ -29,7 +29,6 @@ struct ContinuousInstant: Comparable, Sendable {
   static func < (instant: ContinuousInstant, other: ContinuousInstant) -> Bool { instant.sinceStart < other.sinceStart }
 }
 
-/// The time since an instant.
 struct ElapsedTime: Sendable {
   private let elapsed: @Sendable () -> Duration
 

@@ -17,12 +17,6 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     let task = Locked<Task<Void, Never>?>(nil)
 
     init(_ work: EnclosingWork) { self.work = work }
-
-    /// Cancels the work, which may not have started yet.
-    func cancel() {
-      let task = task.withLock { $0 }
-      task?.cancel()
-    }
   }
 
   /// Identifies the work of one coordinator.
@@ -37,10 +31,8 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// The number of pieces of work that can be joined.
   var count: Int { state.withLock { $0.flights.count } }
 
-  /// Returns the number of callers that wait for the work with a key.
   func waiterCount<Value: Sendable>(_ key: Key, _ type: Value.Type) -> Int {
     let flight = state.withLock { $0.flights[Name(key: key, type: ObjectIdentifier(type))] as? Flight<Value> }
     return flight?.state.withLock { $0.count } ?? 0
@@ -107,14 +99,13 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   private func leave<Value: Sendable>(
     _ flight: Flight<Value>, _ name: Name, _ id: UInt64
   ) -> CheckedContinuation<Value, any Error>? {
-    switch flight.state.withLock({ $0.leave(id) }) {
-    case .left(let waiter): return waiter
-    case .unknown: return nil
-    case .leftLast(let waiter):
+    guard let (waiter, isLast) = flight.state.withLock({ $0.leave(id) }) else { return nil }
+    if isLast {
       remove(flight, name)
-      flight.cancel()
-      return waiter
+      // It may not have started yet.
+      flight.task.withLock { $0 }?.cancel()
     }
+    return waiter
   }
 
   /// Closes the work in flight to new callers: later calls start new work.
@@ -169,17 +160,7 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
 /// The waiters of a piece of work that several callers share. A value: its owner resumes and cancels what it returns,
 /// outside of its lock.
 struct FlightState<Waiter> {
-  enum Departure {
-    /// Other waiters remain.
-    case left(Waiter)
-    /// It was the last waiter.
-    case leftLast(Waiter)
-    /// The waiter has its result already, or has not joined.
-    case unknown
-  }
-
   private var waiters: [UInt64: Waiter] = [:]
-  /// Whether a caller may still join.
   private(set) var isOpen = true
   private(set) var failure: FlightFailure?
 
@@ -192,11 +173,11 @@ struct FlightState<Waiter> {
     return true
   }
 
-  mutating func leave(_ id: UInt64) -> Departure {
-    guard let waiter = waiters.removeValue(forKey: id) else { return .unknown }
-    guard waiters.isEmpty else { return .left(waiter) }
-    isOpen = false
-    return .leftLast(waiter)
+  /// Removes a waiter. Returns `nil` if it has its result already, or has not joined.
+  mutating func leave(_ id: UInt64) -> (waiter: Waiter, isLast: Bool)? {
+    guard let waiter = waiters.removeValue(forKey: id) else { return nil }
+    if waiters.isEmpty { isOpen = false }
+    return (waiter, waiters.isEmpty)
   }
 
   /// Ends the work and returns the waiters that get its result.

@@ -31,7 +31,6 @@ struct TurnQueue {
     return next
   }
 
-  /// Removes a caller that waits and returns it; `nil` if it does not wait.
   mutating func remove(_ id: UInt64) -> Turn? { waiters.remove(id) }
 
   /// Removes and returns all callers that wait. The one that has the turn keeps it.

@@ -57,7 +57,7 @@ public struct DownloadedFile: ResponseHeaderFields, Equatable, Sendable {
     self.init(
       url: url, size: size, statusCode: response?.statusCode, headers: response?.headerDictionary ?? [:],
       resumedBytes: resumedBytes)
-    received = ReceivedFields(response)
+    received = ReceivedFields(response: response)
   }
 
   /// The header fields in order, repeated ones separate if they were received so.

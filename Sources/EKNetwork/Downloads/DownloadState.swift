@@ -6,11 +6,9 @@ struct DownloadState: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     /// Write the body from this position on, and truncate the file there.
     case write(at: Int64)
-    /// The file is complete.
     case complete
     /// The bytes in the file belong to another version: discard them and request the whole.
     case startOver
-    /// The response is an error.
     case refuse
   }
 
@@ -41,12 +39,9 @@ struct DownloadState: Equatable, Sendable {
   private var end: Int64?
 
   /// - Parameters:
-  ///   - source: An identifier of the resource without the parameters of a signature; `nil` if it is not known.
   ///   - requester: An identifier of the requester, and of the requested variant.
   ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
   ///   - held: The version that the bytes of an earlier download belong to.
-  ///   - wantsPart: Whether the caller's request has a `Range` field of its own.
-  ///   - isRepeatable: Whether it is a GET, and the download may be resumed.
   init(
     resource: String, source: String? = nil, requester: String? = nil, trust: String? = nil,
     held: Representation? = nil, length: Int64 = 0,
@@ -82,13 +77,14 @@ struct DownloadState: Equatable, Sendable {
   /// Handles the head of a response to a request with ``fields``.
   mutating func received(_ head: DownloadHead) -> Action {
     let isPart = !fields.isEmpty
+    let hasPart = head.contentRange?.isPart(ofLength: head.contentLength) == true
     switch head.status {
     case 206 where isPart: return part(head)
     case 416 where isPart: return unsatisfiable(head)
     // RFC 9110 §15.3.7: a 206 is only valid as the response to a range request.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     // A part under the status of the whole, which some servers send: it is not the file.
-    case 200..<300 where head.status != 206 && !wantsPart && Self.isPart(head): return isPart ? .startOver : .refuse
+    case 200..<300 where head.status != 206 && !wantsPart && hasPart: return isPart ? .startOver : .refuse
     case 200..<300:
       representation = isRepeatable ? Representation(head, of: resource, source, for: requester, trust: trust) : nil
       total = Self.length(of: head)
@@ -124,7 +120,7 @@ struct DownloadState: Equatable, Sendable {
   }
 
   private mutating func part(_ head: DownloadHead) -> Action {
-    guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range,
+    guard let content = head.contentRange, let range = content.range,
       range.lowerBound == length, !head.isEncoded, representation?.includes(head) == true,
       total == nil || content.total == nil || content.total == total, range.upperBound < total ?? .max
     else { return .startOver }
@@ -138,7 +134,7 @@ struct DownloadState: Equatable, Sendable {
     var head = head
     head.entityTag = head.entityTag ?? representation?.entityTag
     // Nothing is missing: the file was complete, and the process ended before the file was moved into place.
-    guard head.contentRange.flatMap({ ContentRange($0) })?.total == length, total ?? length == length,
+    guard head.contentRange?.total == length, total ?? length == length,
       representation?.includes(head) == true
     else { return .startOver }
     return .complete
@@ -151,17 +147,11 @@ struct DownloadState: Equatable, Sendable {
     if head.isEncoded { return nil }
     guard head.status == 206 else { return head.contentLength }
     // RFC 9110 §14.4: the body is exactly this range. The end of a chunked one does not show that all of it was sent.
-    return head.contentRange.flatMap { ContentRange($0)?.range }.map { $0.upperBound - $0.lowerBound + 1 }
+    return head.contentRange?.range.map { $0.upperBound - $0.lowerBound + 1 }
   }
 
-  /// Returns whether a response whose status is that of the whole contains a part.
-  private static func isPart(_ head: DownloadHead) -> Bool {
-    head.contentRange.flatMap { ContentRange($0) }?.isPart(ofLength: head.contentLength) == true
-  }
-
-  /// Returns whether a partial response contains the whole representation.
   private static func isWhole(_ head: DownloadHead) -> Bool {
-    guard let content = head.contentRange.flatMap({ ContentRange($0) }), let range = content.range else { return false }
+    guard let content = head.contentRange, let range = content.range else { return false }
     return range.lowerBound == 0 && content.total == range.upperBound + 1
   }
 }
@@ -174,7 +164,7 @@ struct DownloadHead: Equatable, Sendable {
   var entityTag: String?
   var lastModified: String?
   var date: String?
-  var contentRange: String?
+  var contentRange: ContentRange?
   var contentLength: Int64?
   var isEncoded = false
   var acceptsRanges = true
@@ -188,7 +178,7 @@ struct DownloadHead: Equatable, Sendable {
     entityTag = head.hint("etag")
     lastModified = head.hint("last-modified")
     date = head.hint("date")
-    contentRange = head.hint("content-range")
+    contentRange = head.hint("content-range").flatMap { ContentRange($0) }
     // RFC 9112 §6.3: a 204 has no body, whatever `Content-Length` it has.
     contentLength = status == 204 ? nil : head.contentLength
     isEncoded = !ContentCoding.names(head.value("content-encoding")).isEmpty

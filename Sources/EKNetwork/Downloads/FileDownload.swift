@@ -120,9 +120,6 @@ actor FileDownload {
     partial = nil
   }
 
-  // MARK: - One response
-
-  /// Returns the request with the header fields of this attempt.
   private func conditional(_ urlRequest: URLRequest, over exchange: Exchange) throws -> URLRequest {
     var request = urlRequest
     // Ranges count the bytes as they are transferred, so these must be the bytes of the file.

@@ -162,7 +162,6 @@ struct Representation: Codable, Equatable, Sendable {
   var requester: String?
   /// A digest of the authorities and keys that were trusted: ``RequestIdentity/trust``.
   var trust: String?
-  /// A strong entity tag.
   var entityTag: String?
   /// A strong modification date, as the server wrote it.
   var lastModified: String?

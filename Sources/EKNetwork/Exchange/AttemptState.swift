@@ -3,11 +3,8 @@ import Foundation
 /// The state of one request across its attempts: at most one token refresh, and as many retries as its policy allows.
 struct AttemptState {
   enum Action {
-    /// The response is the result.
     case deliver
-    /// Refresh the token, then send the request again.
     case refreshToken
-    /// Wait, then send the request again.
     case retry(after: Duration, because: any Error)
     case fail(any Error)
   }
@@ -55,16 +52,12 @@ struct AttemptState {
     with error: any Error, repeatability: Repeatability, bodyIsReplayable: Bool, wasCancelled: Bool,
     retryAfter: Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil }
   ) -> Action {
-    if repeatability.isForbidden || (onlyIfHarmless && !repeatability.isHarmless) {
-      return .fail(wasCancelled ? CancellationError() : error)
-    }
-    let action = retries.failed(
-      with: error, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled,
-      random: random, refusal: refusal)
-    switch action {
-    case .retry(let delay): return .retry(after: delay, because: error)
-    case .fail(let final): return .fail(final)
-    }
+    guard !repeatability.isForbidden, !onlyIfHarmless || repeatability.isHarmless,
+      let delay = retries.failed(
+        with: error, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled,
+        random: random, refusal: refusal)
+    else { return .fail(wasCancelled ? CancellationError() : error) }
+    return .retry(after: delay, because: error)
   }
 }
 

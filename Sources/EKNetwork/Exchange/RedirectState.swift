@@ -3,9 +3,7 @@ import Foundation
 /// The redirects of one request (RFC 9110 §15.4): whether to follow them, where to, and with which request.
 struct RedirectState {
   enum Action {
-    /// The response is the result.
     case deliver
-    /// Send this request next.
     case follow(URLRequest)
     /// The redirect cannot be followed, or must not be.
     case fail(any Error)
@@ -67,23 +65,24 @@ struct RedirectState {
   /// Returns the reason why a target must not be followed, regardless of who chose it.
   static func refusal(of target: URL?, from source: URL) -> URLError? {
     guard let target, let scheme = target.scheme?.lowercased() else {
-      return error(.badURL, "The redirect's Location is not a URL", source)
+      return URLError(.badURL, url: source, description: "The redirect's Location is not a URL")
     }
     // What listens on a socket of this machine trusts those who can reach it, and no server is one of them.
     if scheme == Origin.socketScheme {
       guard Origin(target) != Origin(source) else { return nil }
-      return error(.unsupportedURL, "The server redirects to a socket of this machine", source)
+      return URLError(.unsupportedURL, url: source, description: "The server redirects to a socket of this machine")
     }
     guard scheme == "http" || scheme == "https" else {
-      return error(.unsupportedURL, "The server redirects to a URL that is not http or https", source)
+      return URLError(
+        .unsupportedURL, url: source, description: "The server redirects to a URL that is not http or https")
     }
     guard let host = target.host, !host.isEmpty else {
-      return error(.badURL, "The server redirects to a URL without a host", source)
+      return URLError(.badURL, url: source, description: "The server redirects to a URL without a host")
     }
     guard source.scheme?.lowercased() == "https", scheme == "http" else { return nil }
-    return error(
-      .appTransportSecurityRequiresSecureConnection, "The server redirects from https to http, which is refused",
-      source)
+    return URLError(
+      .appTransportSecurityRequiresSecureConnection, url: source,
+      description: "The server redirects from https to http, which is refused")
   }
 
   /// Follows the request of the user's delegate, under the same rules. Another origin receives the credentials that the
@@ -118,11 +117,8 @@ struct RedirectState {
     visited.append(source.absoluteString)
     guard visited.count <= Self.maximumHops else {
       let target = next.url?.absoluteString ?? ""
-      let text =
-        visited.contains(target)
-        ? "Redirect loop"
-        : "More than \(Self.maximumHops) redirects"
-      return .fail(Self.error(.httpTooManyRedirects, text, source))
+      let text = visited.contains(target) ? "Redirect loop" : "More than \(Self.maximumHops) redirects"
+      return .fail(URLError(.httpTooManyRedirects, url: source, description: text))
     }
     if Origin(source) != next.url.flatMap({ Origin($0) }) { hasLeftOrigin = true }
     if next.httpMethod != request.httpMethod { hasChangedMethod = true }
@@ -136,10 +132,6 @@ struct RedirectState {
     case 301, 302: method == "POST"
     default: false
     }
-  }
-
-  private static func error(_ code: URLError.Code, _ text: String, _ url: URL) -> URLError {
-    URLError(code, url: url, description: text)
   }
 }
 

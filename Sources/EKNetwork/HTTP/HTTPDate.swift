@@ -9,35 +9,31 @@ enum HTTPDate {
   ///
   /// - Parameter now: The time that determines the century of an RFC 850 date, whose year has two digits.
   static func parse(_ text: String, now: Date) -> Date? {
-    var scanner = HTTPDateScanner(text)
-    let start = scanner
-    if let date = imfFixdate(&scanner) { return date }
-    scanner = start
-    if let date = rfc850Date(&scanner, now: now) { return date }
-    scanner = start
-    return asctimeDate(&scanner)
+    imfFixdate(text) ?? rfc850Date(text, now: now) ?? asctimeDate(text)
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
-  private static func imfFixdate(_ scanner: inout HTTPDateScanner) -> Date? {
+  private static func imfFixdate(_ text: String) -> Date? {
+    var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(", "),
       let day = scanner.number(digits: 2), scanner.skip(" "),
       let month = scanner.name(of: HTTPDateScanner.months), scanner.skip(" "),
       let year = scanner.number(digits: 4), scanner.skip(" "),
-      let time = scanner.timeOfDay(), scanner.skip(" GMT"), scanner.isAtEnd
+      let time = scanner.timeOfDay(), scanner.skip(" gmt"), scanner.isAtEnd
     else { return nil }
     return date(year: year, month: month + 1, day: day, time: time)
   }
 
   /// `Sunday, 06-Nov-94 08:49:37 GMT`
-  private static func rfc850Date(_ scanner: inout HTTPDateScanner, now: Date) -> Date? {
+  private static func rfc850Date(_ text: String, now: Date) -> Date? {
+    var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.longWeekdays) != nil, scanner.skip(", "),
       let day = scanner.number(digits: 2), scanner.skip("-"),
       let month = scanner.name(of: HTTPDateScanner.months), scanner.skip("-"),
       let yearOfCentury = scanner.number(digits: 2), scanner.skip(" "),
-      let time = scanner.timeOfDay(), scanner.skip(" GMT"), scanner.isAtEnd
+      let time = scanner.timeOfDay(), scanner.skip(" gmt"), scanner.isAtEnd
     else { return nil }
 
     // A date that appears to be more than 50 years in the future is the most recent past one with these digits.
@@ -55,7 +51,8 @@ enum HTTPDate {
   }
 
   /// `Sun Nov  6 08:49:37 1994`
-  private static func asctimeDate(_ scanner: inout HTTPDateScanner) -> Date? {
+  private static func asctimeDate(_ text: String) -> Date? {
+    var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(" "),
       let month = scanner.name(of: HTTPDateScanner.months), scanner.skip(" "),
@@ -89,9 +86,13 @@ enum HTTPDate {
 
 /// Reads the components of an HTTP date in order; returns `nil` (or `false`) for a missing one.
 struct HTTPDateScanner {
-  static let shortWeekdays = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-  static let longWeekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-  static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+  static let shortWeekdays: [StaticString] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+  static let longWeekdays: [StaticString] = [
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+  ]
+  static let months: [StaticString] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
 
   private var rest: Substring.UTF8View
 
@@ -102,15 +103,16 @@ struct HTTPDateScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
 
+  /// Skips a text in lower case, in any case.
   mutating func skip(_ text: StaticString) -> Bool {
-    text.withUTF8Buffer { skip($0) }
+    let start = rest.prefix(text.utf8CodeUnitCount)
+    guard start.count == text.utf8CodeUnitCount, HeaderSyntax.isSame(start, text) else { return false }
+    rest = rest.dropFirst(start.count)
+    return true
   }
 
   /// Returns the index of the name that comes next.
-  mutating func name(of names: [String]) -> Int? {
-    for (index, name) in names.enumerated() where skip(name.utf8) { return index }
-    return nil
-  }
+  mutating func name(of names: [StaticString]) -> Int? { names.firstIndex { skip($0) } }
 
   mutating func number(digits: Int) -> Int? {
     let text = rest.prefix(digits)
@@ -127,19 +129,6 @@ struct HTTPDateScanner {
       let second = number(digits: 2), second <= 60
     else { return nil }
     return (hour * 60 + minute) * 60 + second
-  }
-
-  private mutating func skip(_ text: some Collection<UInt8>) -> Bool {
-    let start = rest.prefix(text.count)
-    guard start.count == text.count, zip(start, text).allSatisfy({ lowercased($0) == lowercased($1) }) else {
-      return false
-    }
-    rest = rest.dropFirst(text.count)
-    return true
-  }
-
-  private func lowercased(_ byte: UInt8) -> UInt8 {
-    (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
   }
 }
 

@@ -55,7 +55,6 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, Expre
     return values.count < 2 ? values.first : values.joined(separator: ", ")
   }
 
-  /// Returns the value of a field that has a single one.
   func single(_ name: String) throws(SingletonField.Conflict) -> String? { try SingletonField.value(of: values(name)) }
 
   func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }
@@ -90,14 +89,9 @@ extension ResponseHeaderFields {
 /// The header fields of a response, and what it responds to, for types that also have the fields as a dictionary. It does
 /// not count in comparisons: the dictionary does.
 struct ReceivedFields: Sendable, Equatable {
-  let response: HTTPURLResponse?
+  var response: HTTPURLResponse?
   /// The method of the request, if it matters.
-  let method: String?
-
-  init(_ response: HTTPURLResponse? = nil, method: String? = nil) {
-    self.response = response
-    self.method = method
-  }
+  var method: String?
 
   /// The URL that responded, without the user and the password.
   var url: URL? { response?.url?.withoutCredentials }

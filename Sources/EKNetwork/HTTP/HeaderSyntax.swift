@@ -3,7 +3,6 @@ enum HeaderSyntax {
   /// `tchar` (RFC 9110 §5.6.2).
   static let token = ByteSet.alphanumerics(and: "!#$%&'*+-.^_`|~")
 
-  /// Returns whether the string is a token, as field names must be.
   static func isToken(_ string: String) -> Bool {
     var string = string
     let token = token
@@ -20,10 +19,7 @@ enum HeaderSyntax {
       return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
     guard isValid else { return nil }
-    guard !isTrimmed else { return value }
-    let start = value.utf8.firstIndex { !isBlank($0) } ?? value.endIndex
-    let end = value.utf8.lastIndex { !isBlank($0) }.map { value.utf8.index(after: $0) } ?? start
-    return String(value[start..<end])
+    return isTrimmed ? value : String(value[...].trimmingBlanks())
   }
 
   /// Returns whether two names of the same length are equal, ignoring the case of ASCII letters.
@@ -32,7 +28,6 @@ enum HeaderSyntax {
     return name.withUTF8 { isSame($0, lowercased) }
   }
 
-  /// Likewise.
   static func isSame(_ name: some Sequence<UInt8>, _ lowercased: StaticString) -> Bool {
     lowercased.withUTF8Buffer { other in
       zip(name, other).allSatisfy { $0 == $1 || $0 | 0x20 == $1 && $1 >= UInt8(ascii: "a") }
@@ -116,14 +111,17 @@ enum FieldList {
   }
 }
 
-extension Substring {
-  /// Returns the text without leading and trailing spaces and tabs.
-  func trimmingBlanks() -> Substring {
-    var rest = utf8
+extension BidirectionalCollection<UInt8> where SubSequence == Self {
+  func trimmingBlanks() -> Self {
+    var rest = self
     while let first = rest.first, HeaderSyntax.isBlank(first) { rest = rest.dropFirst() }
     while let last = rest.last, HeaderSyntax.isBlank(last) { rest = rest.dropLast() }
-    return Substring(rest)
+    return rest
   }
+}
+
+extension Substring {
+  func trimmingBlanks() -> Substring { Substring(utf8.trimmingBlanks()) }
 
   /// Returns the content if the text is a quoted string (RFC 9110 §5.6.4), and otherwise the text.
   func unquoted() -> String {

@@ -14,13 +14,11 @@ enum PercentEncoding {
     }
   }
 
-  /// Appends the string's UTF-8 to `output`, encoding every byte outside `allowed`.
   static func append(_ string: String, to output: inout [UInt8], allowed: ByteSet) {
     var string = string
     string.withUTF8 { append($0, to: &output, allowed: allowed) }
   }
 
-  /// Returns the string with every byte outside `allowed` encoded.
   static func encoded(_ string: String, allowed: ByteSet) -> String {
     var output: [UInt8] = []
     append(string, to: &output, allowed: allowed)
@@ -50,7 +48,6 @@ enum PercentEncoding {
 }
 
 extension UInt8 {
-  /// Whether it is an ASCII digit.
   var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }
 
@@ -59,7 +56,6 @@ struct ByteSet: Sendable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
 
-  /// Returns the set of ASCII letters and digits, and the given ASCII characters.
   static func alphanumerics(and others: StaticString) -> ByteSet {
     var set = ByteSet(others)
     for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { set.insert(byte) }

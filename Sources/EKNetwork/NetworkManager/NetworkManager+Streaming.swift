@@ -32,9 +32,7 @@ extension NetworkManager: NetworkStreaming {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
     return StreamingResponse(http, source: response.body)
   }
-}
 
-extension NetworkManager {
   /// Subscribes to server-sent events, and reconnects whenever the connection is lost.
   ///
   /// Any method and body may be used; a body that cannot be sent twice ends the subscription when the connection is

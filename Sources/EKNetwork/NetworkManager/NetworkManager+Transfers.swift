@@ -30,9 +30,7 @@ extension NetworkManager {
     try await runner(over: transport).download(
       request, to: destination, options: options, baseURL: baseURL, accessToken: accessToken)
   }
-}
 
-extension NetworkManager {
   /// Uploads a file so that an interruption does not start it from the beginning: a lost connection, an error of the server,
   /// and, with ``UploadOptions/state``, the end of the process.
   ///

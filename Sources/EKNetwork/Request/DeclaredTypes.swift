@@ -1,3 +1,6 @@
+// The protocol documents them.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 import Foundation
 
 /// The types that a request declares for its properties.
@@ -83,7 +86,6 @@ public protocol _DeclaredTypes {
   static func _maximumInflationIsUsed()
 }
 
-// swift-format-ignore: AllPublicDeclarationsHaveDocumentation
 extension NetworkRequest {
   @available(*, deprecated, message: "'methodName' is not used: declare it as 'String'")
   public static func _methodNameIsUsed() {}

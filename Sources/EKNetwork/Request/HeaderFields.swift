@@ -39,7 +39,7 @@ struct HeaderFields {
   /// Sets `Authorization: Bearer …`, unless the request has such a field. A blank token is ignored.
   mutating func setBearerToken(_ token: String?) throws {
     guard ownAuthorization == nil, let token else { return }
-    let value = try Self.validated(token, of: "Authorization")
+    let value = try InvalidHeaderError.checked(token, of: "Authorization")
     if !value.isEmpty { fields["Authorization"] = "Bearer " + value }
   }
 
@@ -57,7 +57,7 @@ struct HeaderFields {
   mutating func setDefaults(accept: String?, userAgent: String?) throws {
     if ownAccept == nil, let accept { fields["Accept"] = accept }
     guard ownUserAgent == nil, let userAgent else { return }
-    let value = try Self.validated(userAgent, of: "User-Agent")
+    let value = try InvalidHeaderError.checked(userAgent, of: "User-Agent")
     if !value.isEmpty { fields["User-Agent"] = value }
   }
 
@@ -71,12 +71,11 @@ struct HeaderFields {
     if let ownContentType {
       completeMultipartType(ownContentType, boundary: payload.boundary)
     } else {
-      let value = try Self.validated(payload.contentType, of: "Content-Type")
+      let value = try InvalidHeaderError.checked(payload.contentType, of: "Content-Type")
       if !value.isEmpty { fields["Content-Type"] = value }
     }
   }
 
-  /// Sets `Expect: 100-continue`, unless the request has such a field.
   mutating func expectContinue() {
     if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
   }
@@ -116,7 +115,7 @@ struct HeaderFields {
   }
 
   private mutating func insert(_ name: String, _ value: String) throws {
-    guard HeaderSyntax.isToken(name) else { throw InvalidHeaderError(field: name, reason: .invalidName) }
+    let value = try InvalidHeaderError.checked(value, of: name)
     switch name.utf8.count {
     case 6 where HeaderSyntax.isSame(name, "accept"): ownAccept = name
     case 10 where HeaderSyntax.isSame(name, "user-agent"): ownUserAgent = name
@@ -127,14 +126,7 @@ struct HeaderFields {
       throw InvalidHeaderError(field: name, reason: .managedByLibrary)
     default: break
     }
-    fields[name] = try Self.validated(value, of: name)
-  }
-
-  private static func validated(_ value: String, of name: String) throws -> String {
-    guard let value = HeaderSyntax.trimmedValue(value) else {
-      throw InvalidHeaderError(field: name, reason: .invalidValue)
-    }
-    return value
+    fields[name] = value
   }
 }
 

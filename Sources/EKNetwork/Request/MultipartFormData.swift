@@ -62,7 +62,6 @@ public struct MultipartFormData: Equatable, Sendable {
     self.init(boundary: UUID().uuidString)
   }
 
-  /// Creates an empty form with the given boundary.
   init(boundary: String) {
     self.boundary = boundary
   }
@@ -129,24 +128,11 @@ public struct MultipartFormData: Equatable, Sendable {
 enum MultipartEncoding {
   /// Returns the body in one buffer of exactly its size, so that each part's data is copied once.
   static func encode(_ parts: [MultipartFormData.Part], boundary: String) -> Data? {
-    var heads: [[UInt8]] = []
-    heads.reserveCapacity(parts.count)
-    var size = 0
-    for part in parts {
-      guard part.fileURL == nil, let head = head(of: part, boundary: boundary) else { return nil }
-      heads.append(head)
-      size += head.count + part.data.count + 2
+    guard !parts.contains(where: { $0.fileURL != nil }), let segments = try? segments(parts, boundary: boundary) else {
+      return nil
     }
-    let end = "--\(boundary)--\r\n"
-    size += end.utf8.count
-
-    var body = Data(capacity: size)
-    for (head, part) in zip(heads, parts) {
-      body.append(contentsOf: head)
-      body.append(part.data)
-      body.append(contentsOf: [0x0D, 0x0A])
-    }
-    body.append(contentsOf: end.utf8)
+    var body = Data(capacity: segments.reduce(0) { $0 + Int($1.length) })
+    for case .data(let data) in segments { body.append(data) }
     return body
   }
 

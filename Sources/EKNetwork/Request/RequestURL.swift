@@ -114,7 +114,6 @@ enum RequestURL {
 struct BaseURLParts {
   /// The offset after the authority, where the path begins.
   let pathStart: Int
-  /// The offset after the path.
   let pathEnd: Int
   /// The query without its question mark; `nil` if there is no question mark.
   let query: Range<Int>?
@@ -166,14 +165,7 @@ enum ParentSegment {
   /// Proxies and frameworks decode a path more often than they should, and some treat a backslash as a slash or cut off
   /// a segment's `;` parameters. So the path is decoded until nothing is left to decode, and then split at both.
   static func occurs(in path: UnsafeBufferPointer<UInt8>) -> Bool {
-    let decoded = fullyDecoded(path)
-    var rest = decoded[...]
-    while true {
-      let segment = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
-      if isParent(segment) { return true }
-      guard segment.endIndex < decoded.endIndex else { return false }
-      rest = decoded[(segment.endIndex + 1)...]
-    }
+    fullyDecoded(path).split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }.contains(where: isParent)
   }
 
   private static func isParent(_ segment: ArraySlice<UInt8>) -> Bool {

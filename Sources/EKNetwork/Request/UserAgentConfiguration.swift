@@ -30,12 +30,12 @@ public struct UserAgentConfiguration: Equatable, Sendable {
     networkVersion: String? = nil
   ) {
     let defaults = UserAgentDefaults.current
-    self.appName = Self.value(appName, or: defaults.appName)
-    self.appVersion = Self.value(appVersion, or: defaults.appVersion)
-    self.bundleIdentifier = Self.value(bundleIdentifier, or: defaults.bundleIdentifier)
-    self.buildNumber = Self.value(buildNumber, or: defaults.buildNumber)
-    self.osVersion = Self.value(osVersion, or: defaults.osVersion)
-    self.networkVersion = Self.value(networkVersion, or: UserAgentDefaults.networkVersion)
+    self.appName = UserAgentDefaults.nonBlank(appName) ?? defaults.appName
+    self.appVersion = UserAgentDefaults.nonBlank(appVersion) ?? defaults.appVersion
+    self.bundleIdentifier = UserAgentDefaults.nonBlank(bundleIdentifier) ?? defaults.bundleIdentifier
+    self.buildNumber = UserAgentDefaults.nonBlank(buildNumber) ?? defaults.buildNumber
+    self.osVersion = UserAgentDefaults.nonBlank(osVersion) ?? defaults.osVersion
+    self.networkVersion = UserAgentDefaults.nonBlank(networkVersion) ?? UserAgentDefaults.networkVersion
 
     userAgent =
       UserAgentSyntax.product(self.appName) + "/" + UserAgentSyntax.product(self.appVersion)
@@ -49,11 +49,6 @@ public struct UserAgentConfiguration: Equatable, Sendable {
   /// Characters that RFC 9110 §10.1.5 does not allow, such as the letters of a non-Latin name, are percent-encoded, as
   /// in Foundation's own `User-Agent`. The value is built once, by the initializer.
   public func generateUserAgentString() -> String { userAgent }
-
-  private static func value(_ given: String?, or fallback: String) -> String {
-    guard let given, given.contains(where: { !$0.isWhitespace }) else { return fallback }
-    return given
-  }
 }
 
 /// The properties of the application and the system. Read once; none of them changes during the life of a process.
@@ -61,7 +56,6 @@ struct UserAgentDefaults: Sendable {
   /// The version of this library.
   static let networkVersion = "0.1.0"
 
-  /// The name of the operating system.
   static var platform: String {
     #if os(iOS)
       "iOS"
@@ -80,7 +74,6 @@ struct UserAgentDefaults: Sendable {
     #endif
   }
 
-  /// The defaults of this process.
   static let current = UserAgentDefaults()
 
   let appName: String
@@ -103,7 +96,7 @@ struct UserAgentDefaults: Sendable {
     nonBlank(Bundle.main.object(forInfoDictionaryKey: key) as? String)
   }
 
-  private static func nonBlank(_ string: String?) -> String? {
+  static func nonBlank(_ string: String?) -> String? {
     guard let string, string.contains(where: { !$0.isWhitespace }) else { return nil }
     return string
   }
@@ -117,9 +110,7 @@ enum UserAgentSyntax {
   /// `ctext` (RFC 9110 §5.6.5) without the `;` that separates the comment's parts, and without `%`.
   private static let comment = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~,:/<=>?@[]{}\"")
 
-  /// Returns the text encoded as the name or the version of a product.
   static func product(_ text: String) -> String { PercentEncoding.encoded(text, allowed: product) }
 
-  /// Returns the text encoded as one part of a comment.
   static func comment(_ text: String) -> String { PercentEncoding.encoded(text, allowed: comment) }
 }

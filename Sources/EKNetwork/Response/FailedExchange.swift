@@ -65,7 +65,6 @@ extension DecodingError {
   /// ```
   public var response: NetworkResponse? { undecodable?.response }
 
-  /// The method of the request, like ``response``.
   var requestMethod: String? { undecodable?.method }
 
   private var undecodable: UndecodableResponse? { context.flatMap(UndecodableResponse.init(in:)) }

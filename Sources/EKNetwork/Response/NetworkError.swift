@@ -3,7 +3,7 @@ import Foundation
 /// The errors of a request that do not come from the transport.
 ///
 /// Transport failures are `URLError`, responses outside 2xx are ``HTTPError``.
-public enum NetworkError: Error, Equatable {
+public enum NetworkError: LocalizedError, Equatable {
   /// The URL could not be built, for example because the path contains a `..` segment.
   case invalidURL
   /// The multipart form could not be encoded.
@@ -16,9 +16,7 @@ public enum NetworkError: Error, Equatable {
   case invalidResponse
   /// Both `body` and `multipartData` are set.
   case conflictingBodyTypes
-}
 
-extension NetworkError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
@@ -57,7 +55,7 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConve
 
   init(_ response: HTTPURLResponse, data: Data, method: String?) {
     self.init(statusCode: response.statusCode, data: data, headers: response.headerDictionary)
-    received = ReceivedFields(response, method: method)
+    received = ReceivedFields(response: response, method: method)
   }
 
   /// The method of the request, before any redirect; `nil` for an error that an initializer has created. It does not count

@@ -161,7 +161,7 @@ public struct StatusCodeResponse: DiscardableResponse, Decodable, ResponseHeader
 
   init(_ response: HTTPURLResponse) {
     self.init(statusCode: response.statusCode, headers: response.headerDictionary)
-    received = ReceivedFields(response)
+    received = ReceivedFields(response: response)
   }
 
   /// The header fields in order, repeated ones separate if they were received so.

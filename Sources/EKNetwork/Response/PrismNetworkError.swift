@@ -4,7 +4,7 @@ import Foundation
 ///
 /// The cause (the status, the body, the underlying error) is in ``PrismNetworkFailure``. A cancelled request throws
 /// `CancellationError` instead.
-public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendable {
+public enum PrismNetworkError: LocalizedError, CustomStringConvertible, Equatable, Hashable, CaseIterable, Sendable {
   /// The endpoint's components do not form a URL, or not one that can be loaded.
   case invalidURL
   /// There is no connection, it was lost, or the host was not found or did not respond in time.
@@ -21,9 +21,7 @@ public enum PrismNetworkError: Error, Equatable, Hashable, CaseIterable, Sendabl
   case invalidResponse
   /// Nothing is stored for the request.
   case noCache
-}
 
-extension PrismNetworkError: LocalizedError, CustomStringConvertible {
   /// A description of the error, the same as its `localizedDescription`.
   public var description: String {
     switch self {
@@ -68,9 +66,7 @@ extension PrismNetworkError: LocalizedError, CustomStringConvertible {
     case .noCache: "Load the data from the network."
     }
   }
-}
 
-extension PrismNetworkError {
   /// Creates the error for a status code outside 2xx.
   init(status: Int) {
     self =

@@ -6,7 +6,7 @@ import Foundation
 /// separately, in two task-local ways, through any number of layers and only to the caller that requests it:
 /// - ``detailed(_:)`` throws this type instead of the errors of the operation that it runs.
 /// - ``current`` is the failure that a ``PrismRetryPolicy`` is deciding about.
-public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
+public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, ResponseHeaderFields, Sendable {
   /// The error that is thrown without ``detailed(_:)``.
   public let error: PrismNetworkError
   /// The cause: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`, a
@@ -124,11 +124,7 @@ public struct PrismNetworkFailure: Error, ResponseHeaderFields, Sendable {
 
   /// The record in which ``detailed(_:)`` of this task finds the failures.
   @TaskLocal private static var recorder: Locked<FailureRecord>?
-}
 
-extension PrismNetworkFailure.Recorded: Sendable where Success: Sendable {}
-
-extension PrismNetworkFailure: LocalizedError, CustomStringConvertible {
   /// The description of the error, and if they are known the request, the status, the beginning of the body, and why the
   /// exchange failed, or where its response could not be decoded: `"The server failed. (POST https://example.com/graphql,
   /// status 500; text/html, 34 bytes: <html>…)"`. Of the query only the names are shown. The body of a success is not.
@@ -158,9 +154,7 @@ extension PrismNetworkFailure: LocalizedError, CustomStringConvertible {
   public var failureReason: String? { error.failureReason }
   /// A suggestion for recovery.
   public var recoverySuggestion: String? { error.recoverySuggestion }
-}
 
-extension PrismNetworkFailure {
   /// Creates the failure of an exchange that received no response, or whose response could not be used.
   ///
   /// It has labels of its own: a call without them would choose between this initialiser and the public one by the static
@@ -208,6 +202,8 @@ extension PrismNetworkFailure {
   }
 }
 
+extension PrismNetworkFailure.Recorded: Sendable where Success: Sendable {}
+
 /// The failures of an operation's requests, of which the operation throws only the errors.
 struct FailureRecord: Sendable {
   private struct Entry: Sendable {
@@ -220,7 +216,6 @@ struct FailureRecord: Sendable {
   private static let maximumCount = 32
 
   private var entries: [Entry] = []
-  /// The number of failures with each error.
   private var counts: [PrismNetworkError: Int] = [:]
   /// Whether every request can safely be sent again, and with them the operation.
   private(set) var isHarmlessToRepeat = true

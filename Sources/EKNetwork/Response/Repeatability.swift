@@ -19,7 +19,6 @@ struct Repeatability: Equatable, Sendable {
   /// The kind of the failure; `nil` if the exchange has ended without one.
   let kind: FailureKind?
 
-  /// Describes an exchange that has ended without an error.
   static func completed(isIdempotent: Bool) -> Repeatability {
     Repeatability(isIdempotent: isIdempotent, fate: .carriedOut, kind: nil)
   }
@@ -40,7 +39,6 @@ struct Repeatability: Equatable, Sendable {
       isIdempotent: isIdempotent, fate: wasCarriedOut ? .carriedOut : Self.fate(error, kind), kind: kind)
   }
 
-  /// Describes an exchange whose response has an error status.
   init(status: Int, isIdempotent: Bool, wasCarriedOut: Bool = false) {
     self.init(
       isIdempotent: isIdempotent, fate: wasCarriedOut ? .carriedOut : Self.fate(status),

@@ -96,9 +96,7 @@ public struct RetryPolicy {
   @TaskLocal static var refusal: HTTPError?
   /// Whether the failure that a policy is deciding about is that of an upload which another request of it has locked.
   @TaskLocal static var isOfLockedUpload = false
-}
 
-extension RetryPolicy {
   /// Returns a policy whose delay doubles with each retry, with jitter, so that clients that failed together do not
   /// retry together.
   ///

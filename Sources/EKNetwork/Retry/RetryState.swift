@@ -2,13 +2,6 @@ import Foundation
 
 /// Decides, after each attempt, whether a request is sent again.
 struct RetryState {
-  enum Action {
-    /// Wait, then send the request again.
-    case retry(after: Duration)
-    /// Throw this error.
-    case fail(any Error)
-  }
-
   private let policy: RetryPolicy
   private let isAllowed: Bool
   private(set) var retryCount = 0
@@ -19,7 +12,7 @@ struct RetryState {
     self.isAllowed = isAllowed
   }
 
-  /// Records a failed attempt and returns the action to take.
+  /// Records a failed attempt. Returns how long to wait before the request is sent again; `nil` if it is not.
   ///
   /// - Parameters:
   ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
@@ -34,13 +27,12 @@ struct RetryState {
     isOfLockedUpload: Bool = false,
     random: () -> Double = { Double.random(in: 0...1) },
     refusal: () -> HTTPError? = { nil }
-  ) -> Action {
-    if wasCancelled { return .fail(CancellationError()) }
+  ) -> Duration? {
     guard
       isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable,
       // Checked before the policy: a closure that retries everything must not revive a cancelled request.
-      !error.isCancellation
-    else { return .fail(error) }
+      !wasCancelled, !error.isCancellation
+    else { return nil }
 
     let own = RetryPolicy.$refusal.withValue(refusal()) {
       RetryPolicy.$isOfLockedUpload.withValue(isOfLockedUpload) {
@@ -48,10 +40,10 @@ struct RetryState {
           ? policy.backoff.delay(beforeRetry: retryCount, after: error, random: random) : nil
       }
     }
-    guard let own else { return .fail(error) }
+    guard let own else { return nil }
     let wished = min(retryAfter ?? .zero, .clamped(seconds: policy.maxRetryAfter))
     retryCount += 1
-    return .retry(after: max(own, wished))
+    return max(own, wished)
   }
 
   private func allowsRetry(after error: any Error) -> Bool {
@@ -89,7 +81,6 @@ enum RetryAfter: Equatable, Sendable {
     return value.flatMap { RetryAfter($0, now: now) }?.delay(from: now)
   }
 
-  /// Returns the delay, never negative.
   func delay(from now: Date) -> Duration {
     switch self {
     case .seconds(let seconds): .seconds(seconds)

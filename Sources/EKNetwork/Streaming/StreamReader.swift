@@ -10,7 +10,6 @@ import Foundation
 final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   private struct State {
     var parser: Parser
-    /// Whether this reader has claimed the body.
     var hasClaim = false
     var isAtEnd = false
     var isOver = false
@@ -138,14 +137,6 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     @usableFromInline let ready: @Sendable () -> Element?
     @usableFromInline let pull: nonisolated(nonsending) @Sendable () async throws -> Element?
-
-    init(
-      ready: @escaping @Sendable () -> Element?,
-      pull: nonisolated(nonsending) @escaping @Sendable () async throws -> Element?
-    ) {
-      self.ready = ready
-      self.pull = pull
-    }
 
     /// Waits for and returns the next element.
     ///

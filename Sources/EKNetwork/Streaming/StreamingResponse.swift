@@ -37,7 +37,7 @@ public struct StreamingResponse: ResponseHeaderFields, Sendable {
 
   init(_ response: HTTPURLResponse, source: any TransportBody) {
     self.init(statusCode: response.statusCode, headers: response.headerDictionary, source: source)
-    received = ReceivedFields(response)
+    received = ReceivedFields(response: response)
   }
 
   /// The header fields in order, repeated ones separate if they were received so.
@@ -61,9 +61,7 @@ public struct StreamingResponse: ResponseHeaderFields, Sendable {
   /// The body byte by byte, in the order of arrival. Like every `AsyncThrowingStream`, it can end without an error if the
   /// task is cancelled.
   public var bytes: AsyncThrowingStream<UInt8, Error> { body.byteStream }
-}
 
-extension StreamingResponse {
   /// The default maximum length of a line or an event: 16 MiB.
   public static let defaultMaximumLength = 16 * 1024 * 1024
 
@@ -132,14 +130,12 @@ extension NetworkStreaming {
 }
 
 /// An error that occurs before a stream begins.
-public enum StreamingError: Error, Equatable, Sendable {
+public enum StreamingError: LocalizedError, Equatable, Sendable {
   /// The response was not an HTTP response.
   case invalidResponse
   /// The body of a response outside 2xx exceeded the limit up to which it is read.
   case errorPayloadTooLarge(limitBytes: Int)
-}
 
-extension StreamingError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {

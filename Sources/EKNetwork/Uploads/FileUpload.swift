@@ -22,7 +22,6 @@ actor FileUpload {
     /// Whether another request of the upload holds its lock (423), for example one whose connection was lost: the server may
     /// not have noticed that yet.
     let isLocked: Bool
-    /// The error response, if there was one.
     let refusal: CollectedResponse?
   }
 
@@ -151,8 +150,6 @@ actor FileUpload {
     recordFile = nil
   }
 
-  // MARK: - One request
-
   /// Returns the state at the start of an attempt, which may be to another URL, or of another user, than the previous one.
   private func prepare(_ creation: HopRequest) throws -> ResumableUpload {
     guard let url = creation.own.url else { throw NetworkError.invalidURL }
@@ -176,7 +173,6 @@ actor FileUpload {
       mayBeComplete: current.mayBeComplete == true)
   }
 
-  /// Sends the request of an action.
   private func send(
     _ action: ResumableUpload.Action, of state: ResumableUpload, creation own: URLRequest, over exchange: Exchange,
     sent: Locked<Int64?>
@@ -254,8 +250,6 @@ actor FileUpload {
     return .success(Completion(file: file, received: collected))
   }
 
-  // MARK: - The state file
-
   /// Saves where the upload is, and whether it may be complete: before the last part is sent, because the process may end
   /// with it.
   private func remember(_ state: ResumableUpload, before next: ResumableUpload.Action? = nil) {
@@ -308,7 +302,7 @@ extension RequestRunner {
           if failure.isFinal || error is UploadError || repeatability.isForbidden || token?.hasFailed == true {
             throw error
           }
-          let action = retries.failed(
+          let delay = retries.failed(
             with: error,
             retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
               ?? (failure.isLocked ? FileUpload.lockDelay : nil),
@@ -316,7 +310,7 @@ extension RequestRunner {
             refusal: {
               failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
             })
-          guard case .retry(let delay) = action else { throw error }
+          guard let delay else { throw error }
           if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
           number += 1
           log?.retrying(attempt: number, after: delay, error: error)
@@ -379,7 +373,6 @@ extension RequestRunner {
     }
   }
 
-  /// The state file remembers another upload.
   private struct NotRemembered: NonRetriableError {}
 }
 

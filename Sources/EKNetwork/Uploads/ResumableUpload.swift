@@ -4,7 +4,6 @@ import Foundation
 struct UploadPart: Equatable, Sendable {
   var offset: Int64
   var length: Int64
-  /// Whether the file is complete with it.
   var isLast: Bool
 
   var end: Int64 { offset + length }
@@ -18,12 +17,9 @@ struct ResumableUpload: Equatable, Sendable {
   typealias Kind = UploadOptions.ResumptionProtocol
 
   enum Action: Equatable, Sendable {
-    /// Create an upload.
     case create
-    /// Ask for the offset.
     case requestOffset
     case append(UploadPart)
-    /// The upload is complete.
     case complete
     /// The response is an error; a final one is about the file, which was uploaded completely.
     case refuse(isFinal: Bool)
@@ -96,8 +92,7 @@ struct ResumableUpload: Equatable, Sendable {
     }
   }
 
-  // MARK: - Creation (draft §4.2; tus, "Creation")
-
+  /// Draft §4.2; tus, "Creation".
   private mutating func created(_ head: UploadHead) -> Action {
     guard StatusCodes.successful.contains(head.status) else { return refusal(head, of: size) }
     if head.isComplete == true { return .fail(.lengthMismatch(announced: 0, size: size)) }
@@ -109,8 +104,7 @@ struct ResumableUpload: Equatable, Sendable {
     return next()
   }
 
-  // MARK: - Offset (draft §4.3; tus, "HEAD")
-
+  /// Draft §4.3; tus, "HEAD".
   private mutating func offset(_ head: UploadHead) -> Action {
     guard StatusCodes.successful.contains(head.status) else {
       return isLoss(head.status) ? lost() : refusal(head, of: size)
@@ -126,8 +120,7 @@ struct ResumableUpload: Equatable, Sendable {
     return next()
   }
 
-  // MARK: - Append (draft §4.4; tus, "PATCH")
-
+  /// Draft §4.4; tus, "PATCH".
   private mutating func appended(_ part: UploadPart, _ head: UploadHead) -> Action {
     if kind == .draft, head.isComplete == true {
       guard part.isLast, head.offset ?? size == size else {
@@ -145,13 +138,13 @@ struct ResumableUpload: Equatable, Sendable {
       if isUnclear {
         // An intermediary may have removed the field that says so, or the response be that of a redirect's target.
         if part.isLast, head.isComplete == nil { mayHaveArrived = true }
-        return idle(.requestOffset, instead: stalled)
+        return idle(send(.requestOffset)) ?? stalled
       }
     } else if head.offset == nil {
       return .fail(.missingOffset)
     }
     if let error = acknowledge(head.offset ?? part.end, upTo: part.end) { return .fail(error) }
-    if acknowledged == part.offset { return idle(.requestOffset, instead: stalled) }
+    if acknowledged == part.offset { return idle(send(.requestOffset)) ?? stalled }
     return next()
   }
 
@@ -159,7 +152,7 @@ struct ResumableUpload: Equatable, Sendable {
     switch head.status {
     case 409:
       // The offset that the server expects is another one (draft §4.4.2; tus, "PATCH").
-      return idle(.requestOffset, instead: .refuse(isFinal: false))
+      return idle(send(.requestOffset)) ?? .refuse(isFinal: false)
     case 413:
       // Draft §4.1.4: a smaller part may be accepted.
       let length = min(part.length, limits.maximumPart ?? .max)
@@ -173,8 +166,6 @@ struct ResumableUpload: Equatable, Sendable {
     }
   }
 
-  // MARK: - Rules
-
   /// Takes over the server's offset, unless it is impossible. Draft §4.1.1: what was acknowledged cannot be removed again.
   private mutating func acknowledge(_ offset: Int64, upTo limit: Int64) -> UploadError? {
     guard offset >= acknowledged, offset <= limit else {
@@ -187,7 +178,6 @@ struct ResumableUpload: Equatable, Sendable {
     return nil
   }
 
-  /// Returns the request for what is missing.
   private mutating func next() -> Action {
     let rest = size - acknowledged
     // tus is complete with its last byte; the draft when the client says so.
@@ -202,11 +192,7 @@ struct ResumableUpload: Equatable, Sendable {
     return action
   }
 
-  private mutating func idle(_ action: Action, instead: Action) -> Action {
-    idleRequests += 1
-    return idleRequests <= Self.maximumIdleRequests ? send(action) : instead
-  }
-
+  /// Returns a request that may fail to advance the offset; `nil` after too many.
   private mutating func idle(_ action: Action) -> Action? {
     idleRequests += 1
     return idleRequests <= Self.maximumIdleRequests ? action : nil
@@ -231,10 +217,7 @@ struct ResumableUpload: Equatable, Sendable {
     default: .refuse(isFinal: false)
     }
   }
-}
 
-extension ResumableUpload {
-  /// The header fields of a request.
   func fields(of action: Action, metadata: [String: String] = [:]) throws(UploadError) -> [String: String] {
     switch (kind, action) {
     case (.draft, .create):

@@ -105,7 +105,6 @@ struct UploadResource: Codable, Equatable, Sendable {
 struct UploadRecord: Codable, Equatable, Sendable {
   /// A random text that is part of every digest.
   var salt: String
-  /// The name of the protocol.
   var kind: String
   /// A digest of the method and the URL that create the upload; the query may contain secrets.
   var destination: String
@@ -117,7 +116,6 @@ struct UploadRecord: Codable, Equatable, Sendable {
   /// Whether the server may have completed the upload; `nil` if it has not.
   var mayBeComplete: Bool?
 
-  /// Describes the upload that a request creates.
   init(_ hop: HopRequest, _ options: UploadOptions, file: String?, salt: String) {
     self.salt = salt
     self.file = file
@@ -202,7 +200,6 @@ struct UploadRecordFile {
     self.record = record
   }
 
-  /// Removes the file.
   mutating func remove() {
     record = nil
     if file.isNamed(url) { unlink(url.path) }

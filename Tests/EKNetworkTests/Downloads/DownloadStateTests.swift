@@ -28,7 +28,7 @@ import Testing
 
   private func part(_ range: String, _ change: (inout DownloadHead) -> Void = { _ in }) -> DownloadHead {
     head(206) {
-      $0.contentRange = range
+      $0.contentRange = ContentRange(range)
       change(&$0)
     }
   }
@@ -103,7 +103,7 @@ import Testing
       for (responding, action) in [(other, DownloadState.Action.startOver), (source, .complete)] {
         state = DownloadState(resource: "r", held: held, length: 10)
         let response = head(416) {
-          $0.contentRange = "bytes */10"
+          $0.contentRange = ContentRange("bytes */10")
           $0.respondingURL = responding
         }
         #expect(state.received(response) == action)
@@ -131,11 +131,11 @@ import Testing
     #expect(state.received(part("bytes 8-9/*")) == .write(at: 8))
     try state.wrote(2)
     #expect(state.ended() == .requestRest)
-    #expect(state.received(head(416) { $0.contentRange = "bytes */10" }) == .complete)
+    #expect(state.received(head(416) { $0.contentRange = ContentRange("bytes */10") }) == .complete)
     var other = try interrupted(total: nil)
     #expect(other.received(part("bytes 4-7/*")) == .write(at: 4))
     try other.wrote(4)
-    #expect(other.received(head(416) { $0.contentRange = "bytes */20" }) == .startOver)
+    #expect(other.received(head(416) { $0.contentRange = ContentRange("bytes */20") }) == .startOver)
   }
 
   /// RFC 9110 §14.4 gives the field no meaning in a 200, but servers send it there.
@@ -146,7 +146,7 @@ import Testing
   ])
   func partUnderTheStatusOfTheWholeIsNotTheFile(_ range: String, _ length: Int64?, _ isPart: Bool) throws {
     let mislabelled = head(200) {
-      $0.contentRange = range
+      $0.contentRange = ContentRange(range)
       $0.contentLength = length
     }
     var state = try interrupted()
@@ -159,10 +159,11 @@ import Testing
 
   @Test func unrequestedPartIsNotTheWhole() {
     for range in ["bytes 0-9/20", "bytes 10-19/20", "bytes 0-9/*", "bytes */10", "nonsense", nil] {
+      let content = range.flatMap { ContentRange($0) }
       var state = DownloadState(resource: "r")
-      #expect(state.received(head(206) { $0.contentRange = range }) == .refuse, "\(range ?? "none")")
+      #expect(state.received(head(206) { $0.contentRange = content }) == .refuse, "\(range ?? "none")")
       state = DownloadState(resource: "r", wantsPart: true)
-      #expect(state.received(head(206) { $0.contentRange = range }) == .write(at: 0), "\(range ?? "none")")
+      #expect(state.received(head(206) { $0.contentRange = content }) == .write(at: 0), "\(range ?? "none")")
     }
     var state = DownloadState(resource: "r")
     #expect(state.received(part("bytes 0-9/10")) == .write(at: 0))
@@ -300,11 +301,11 @@ import Testing
   @Test func completeFileIsRecognizedBy416() throws {
     let held = try #require(try interrupted().representation)
     var state = DownloadState(resource: "r", held: held, length: 10)
-    #expect(state.received(head(416) { $0.contentRange = "bytes */10" }) == .complete)
+    #expect(state.received(head(416) { $0.contentRange = ContentRange("bytes */10") }) == .complete)
     state = DownloadState(resource: "r", held: held, length: 10)
-    #expect(state.received(head(416) { $0.contentRange = "bytes */12" }) == .startOver)
+    #expect(state.received(head(416) { $0.contentRange = ContentRange("bytes */12") }) == .startOver)
     state = DownloadState(resource: "r", held: held, length: 4)
-    #expect(state.received(head(416) { $0.contentRange = "bytes */4" }) == .startOver)
+    #expect(state.received(head(416) { $0.contentRange = ContentRange("bytes */4") }) == .startOver)
     #expect(state.received(head(416)) == .startOver)
   }
 

@@ -104,8 +104,6 @@ public final class HTTPCache: Sendable {
   /// Runs work that may block on the disk, off the caller's actor.
   @concurrent private static func apart(_ work: @Sendable () -> Void) async { work() }
 
-  // MARK: - For the transport
-
   /// Returns a gatherer for a body that is to be stored; `nil` if the body is too large.
   func makeGatherer(expected: Int64?) -> BodyGatherer? {
     let memoryLimit = Int64(state.withLock { $0.memory.greatestCost })
@@ -173,7 +171,6 @@ public final class HTTPCache: Sendable {
   /// A text that is part of the digests of secrets in this cache, none if they are only kept in memory.
   var salt: String { disk?.salt ?? "" }
 
-  /// Replaces a stored response with its freshened version.
   func replace(_ old: StoredResponse, with entry: CacheEntry, url: String, since epoch: Int) {
     guard self.epoch(of: url) == epoch else { return }
     let now = now()
@@ -246,9 +243,7 @@ public final class HTTPCache: Sendable {
 
   /// For tests: waits for the background work of the disk store.
   func settle() { disk?.settle() }
-}
 
-extension HTTPCache {
   /// A failed file operation in the cache's directory, or a damaged file. No request fails because of it: the response
   /// comes from its server, or is not stored.
   public struct StorageFailure: Sendable, Equatable {

@@ -193,7 +193,7 @@ extension PrismNetworkAdapter {
   /// Returns the body of the stored response to a request, behind the middleware if there is any.
   private nonisolated func storedData(for urlRequest: URLRequest) async throws -> Data? {
     guard runner.hasMiddleware else { return store.entry(for: CacheKey(try hop(urlRequest)))?.entry.data }
-    let lookup = PolicyLookup(.storedOnly, in: store)
+    let lookup = PolicyLookup(nil, in: store)
     do {
       let fetched = try await runner.fetch(urlRequest, lookup: lookup)
       return lookup.found(for: fetched.sent) == nil ? nil : fetched.response.data
@@ -215,7 +215,7 @@ extension PrismNetworkAdapter {
       let urlRequest = try urlRequest(for: request.endpoint)
       guard urlRequest.isCacheable else { return }
       guard runner.hasMiddleware else { return store.remove(CacheKey(try hop(urlRequest))) }
-      let lookup = PolicyLookup(.storedOnly, in: store)
+      let lookup = PolicyLookup(nil, in: store)
       var key: CacheKey?
       do {
         key = lookup.found(for: try await runner.fetch(urlRequest, lookup: lookup).sent)?.key

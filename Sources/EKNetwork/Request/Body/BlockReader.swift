@@ -7,8 +7,6 @@ import Foundation
 protocol BlockReader: AnyObject {
   /// Fills the buffer as far as possible; returns 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int
-  /// Returns to the first byte. Only called if the body is replayable.
-  func rewind()
   func close()
 }
 
@@ -39,12 +37,6 @@ final class SegmentReader: BlockReader {
       }
     }
     return filled
-  }
-
-  func rewind() {
-    index = 0
-    offset = 0
-    file = nil
   }
 
   func close() { file = nil }
@@ -78,7 +70,7 @@ final class SegmentReader: BlockReader {
   }
 }
 
-/// Reads an `InputStream`, which cannot be rewound.
+/// Reads an `InputStream`, which can be read once.
 final class InputStreamReader: BlockReader {
   private let stream: InputStream
   private var hasBegun = false
@@ -101,8 +93,6 @@ final class InputStreamReader: BlockReader {
     }
     return count
   }
-
-  func rewind() {}
 
   /// A stream from which nothing was read may have another reader by now: that of the request which a redirect, or an
   /// expectation that was not met, has led to.
@@ -137,8 +127,6 @@ final class SizedStreamReader: BlockReader {
     return block
   }
 
-  func rewind() {}
-
   func close() { reader.close() }
 }
 
@@ -170,8 +158,6 @@ final class SequenceReader: BlockReader {
     piece = piece.dropFirst(count)
     return count
   }
-
-  func rewind() {}
 
   func close() { task?.cancel() }
 

@@ -24,7 +24,12 @@ final class BodyInputStream: InputStream {
   override func open() {
     guard status == .notOpen else { return }
     do {
-      reader = try source.makeReader()
+      reader =
+        switch source {
+        case .segments(let segments): SegmentReader(segments)
+        case .stream(let stream): SizedStreamReader(stream)
+        case .sequence(let sequence): SequenceReader(try sequence.start())
+        }
       status = .open
     } catch {
       fail(error)
@@ -63,16 +68,5 @@ final class BodyInputStream: InputStream {
   private func fail(_ error: any Error) {
     failure = error
     status = .error
-  }
-}
-
-extension BodySource {
-  /// Returns a reader for a thread that may block.
-  func makeReader() throws -> any BlockReader {
-    switch self {
-    case .segments(let segments): SegmentReader(segments)
-    case .stream(let stream): SizedStreamReader(stream)
-    case .sequence(let sequence): SequenceReader(try sequence.start())
-    }
   }
 }

@@ -203,7 +203,7 @@ public struct RequestBody {
 }
 
 /// An error of a request body that cannot be sent as announced. It is never retried.
-public enum RequestBodyError: NonRetriableError, LocalizedError, Equatable, Sendable {
+public enum RequestBodyError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
   /// There is no file of that name, or the URL is not a file URL.
   case fileNotFound(URL)
   /// The URL refers to a directory, a pipe, a device or a socket, which has no known length.
@@ -237,9 +237,7 @@ public enum RequestBodyError: NonRetriableError, LocalizedError, Equatable, Send
   }
 
   private static func name(_ url: URL) -> String { url.isFileURL ? url.path : url.absoluteString }
-}
 
-extension RequestBodyError: ClassifiedError {
   /// A later request may be able to read the file: too many files were open, or it was being written. The same request
   /// is not sent again.
   var failureKind: FailureKind {

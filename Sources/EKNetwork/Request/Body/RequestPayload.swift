@@ -15,7 +15,6 @@ struct RequestPayload {
   private let source: Source
   /// The media type, unless the request's own header fields specify one.
   let contentType: String
-  /// The boundary between the parts of a multipart form.
   let boundary: String?
 
   /// Creates the body of a request.

@@ -46,9 +46,7 @@ final class SequenceBody: Sendable {
     guard isFirst || isReplayable else { throw .alreadySent }
     return BodyPuller(makePuller(), length: length)
   }
-}
 
-extension SequenceBody {
   /// Writes the whole sequence to an unlinked temporary file, which is deleted with its last reader.
   ///
   /// - Parameter queue: The queue on which the file is written.

@@ -15,7 +15,6 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
   let options: EventSourceOptions
-  /// The current defaults of the client's requests.
   let defaults: () -> ClientDefaults?
   private let signal = ReconnectSignal()
 
@@ -307,14 +306,12 @@ public struct EventReconnectPolicy: Sendable, Equatable {
 }
 
 /// An error of a response that is no stream of server-sent events (WHATWG HTML §9.2.3, "fail the connection").
-public enum EventStreamError: Error, Equatable, Sendable {
+public enum EventStreamError: LocalizedError, ClassifiedError, Equatable, Sendable {
   /// The response is successful, but is not an event stream.
   case unexpectedContentType(String?)
   /// The response has a 2xx status other than 200, which starts a stream, and 204, which ends the subscription.
   case unexpectedStatus(Int)
-}
 
-extension EventStreamError: ClassifiedError {
   /// Creates the error of a successful response with that `Content-Type`; `nil` if it is an event stream.
   init?(contentType: String?) {
     guard contentType?.mediaType != "text/event-stream" else { return nil }
@@ -322,9 +319,7 @@ extension EventStreamError: ClassifiedError {
   }
 
   var failureKind: FailureKind { .completed }
-}
 
-extension EventStreamError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
@@ -345,7 +340,6 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   /// That of the request itself: a default is the size of a response that ends, which a subscription exceeds in time.
   let maximumResponseSize: Int64?
   let refusal: Locked<NetworkResponse?>
-  /// The sequence that is sent as the body.
   let sequence: Locked<SequenceBody?>
   /// Set when a redirect changes the method, because the request was carried out.
   let wasCarriedOut: Locked<Bool>

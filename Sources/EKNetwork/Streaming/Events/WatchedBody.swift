@@ -31,7 +31,6 @@ final class WatchedBody: WrappingBody {
 
   deinit { state.withLock { $0.watch }?.cancel() }
 
-  /// Records that the received bytes contained a comment.
   func receivedComment() { state.withLock { $0.heartbeat.receivedComment() } }
 
   var isInterrupted: Bool { state.withLock { $0.isInterrupted } }

@@ -34,12 +34,9 @@ struct EventStreamParser: StreamParser {
     didSet { position?.value.withLock { $0.lastEventID = lastEventID ?? "" } }
   }
   private var isIDSendable = true
-  /// Whether an event without data is dispatched if it has a type.
   private let dispatchesTypesAlone: Bool
   private let onComment: (@Sendable () -> Void)?
-  /// The reason why the body is no event stream.
   private let refusal: EventStreamError?
-  /// The reconnection time that the server has set.
   private(set) var reconnectionTime: Duration? {
     didSet { position?.value.withLock { $0.reconnectionTime = reconnectionTime } }
   }

@@ -130,7 +130,7 @@ struct LineParser: StreamParser {
 }
 
 /// An error for a line or a server-sent event that exceeds its limit.
-public struct StreamLineTooLongError: Error, Equatable, Sendable {
+public struct StreamLineTooLongError: LocalizedError, ClassifiedError, Equatable, Sendable {
   /// The number of the line, starting at 1.
   public let line: Int
   /// The limit, in bytes.
@@ -141,13 +141,9 @@ public struct StreamLineTooLongError: Error, Equatable, Sendable {
     self.line = line
     self.limitBytes = limitBytes
   }
-}
 
-extension StreamLineTooLongError: ClassifiedError {
   var failureKind: FailureKind { .permanent }
-}
 
-extension StreamLineTooLongError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     "Line \(line) is longer than \(limitBytes) bytes"
@@ -155,21 +151,17 @@ extension StreamLineTooLongError: LocalizedError {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Returns the offset of the first occurrence of a byte.
   func firstOffset(of byte: UInt8) -> Int? {
     guard let baseAddress, let found = memchr(baseAddress, Int32(byte), count) else { return nil }
     return UnsafeRawPointer(found) - baseAddress
   }
 
-  /// Returns whether the bytes equal those of a literal.
   func equals(_ literal: StaticString) -> Bool {
     guard count == literal.utf8CodeUnitCount, let baseAddress else { return count == literal.utf8CodeUnitCount }
     return memcmp(baseAddress, literal.utf8Start, count) == 0
   }
 
-  /// Returns the bytes from an offset on.
   func from(_ offset: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[offset...]) }
 
-  /// Returns the bytes before an offset.
   func upTo(_ offset: Int) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[..<offset]) }
 }

@@ -12,7 +12,6 @@ final class CookieJar: Sendable {
   /// The queue on which the storage is written; `nil` for one without a file.
   let queue: BlockingQueue?
 
-  /// Returns the jar of a storage.
   static func of(_ storage: HTTPCookieStorage) -> CookieJar {
     let key = ObjectIdentifier(storage)
     // A jar retains its storage, so no other storage has its address.
@@ -61,8 +60,6 @@ final class CookieJar: Sendable {
       return !storage.description.hasPrefix("Ephemeral")
     #endif
   }
-
-  // MARK: - Reading
 
   /// Whether there is any cookie, in the jar or in the storage, into which other code may have put one.
   var mayHaveCookies: Bool {
@@ -118,8 +115,6 @@ final class CookieJar: Sendable {
     }
     return CookieJarState.Contents(writes: writes, objects: objects, known: fresh)
   }
-
-  // MARK: - Writing
 
   /// Whether the storage's own policy lets cookies in that come from a host, for a document of another.
   func accepts(_ policy: HTTPCookie.AcceptPolicy, host: String, main: String?) -> Bool {

@@ -9,13 +9,11 @@ struct CookieJarState {
   static let mostOfADomain = 180
   static let mostOfAll = 3_000
 
-  /// A cookie in Foundation's storage.
   struct Known {
     let object: HTTPCookie
     let cookie: StoredCookie
   }
 
-  /// What the storage contained at one moment.
   struct Contents {
     /// How often writing had begun: contents from before a write must not be taken for a removal of what was written.
     let writes: Int
@@ -49,8 +47,6 @@ struct CookieJarState {
   /// Whether there is no cookie here, and none in the storage that is to be deleted.
   var isEmpty: Bool { cookies.isEmpty && known.isEmpty }
 
-  // MARK: - Reading
-
   /// Returns the cookies whose domain matches a host in lower case (§5.1.3).
   func matching(_ host: String) -> [StoredCookie] {
     var found = (keys[host] ?? []).compactMap { cookies[$0] }
@@ -69,8 +65,6 @@ struct CookieJarState {
     lastAccess += 1
     for cookie in used where cookies[cookie.key] != nil { accesses[cookie.key] = lastAccess }
   }
-
-  // MARK: - Changing
 
   /// Stores a received cookie, or removes it if it has expired.
   ///
@@ -167,8 +161,6 @@ struct CookieJarState {
     if keys[domain]?.isEmpty == true { keys[domain] = nil }
   }
 
-  // MARK: - Writing
-
   private mutating func writeLater(_ key: String) {
     if cookies[key] == nil, known[key] == nil {
       unwritten.remove(key)
@@ -247,7 +239,6 @@ struct StoredCookie: Equatable, Sendable {
   /// separators.
   var key: String { domain + path + name }
 
-  /// The domain without the dot.
   var domainName: String { domain.hasPrefix(".") ? String(domain.dropFirst()) : domain }
 
   var includesSubdomains: Bool { domain.hasPrefix(".") }
@@ -257,8 +248,6 @@ struct StoredCookie: Equatable, Sendable {
 
   func hasExpired(by now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }
-
-// MARK: - Foundation's cookies
 
 /// `HTTPCookie` cannot store all properties on every platform. Those are written to the cookie's comment, which no
 /// server can set: when it was created, `SameSite`, whether it is UTF-8, and `Secure`, which FoundationNetworking's
@@ -285,7 +274,6 @@ extension StoredCookie {
     isUTF8 = !notes.contains("latin1")
   }
 
-  /// The cookie for Foundation's storage.
   var foundationCookie: HTTPCookie? {
     var notes = ["created", "\(created)"]
     if let sameSite { notes.append(sameSite.rawValue) }

@@ -73,7 +73,7 @@ struct CookieRules: Sendable {
       if let sameSite = cookie.sameSite, sameSite != .none, let start {
         let crosses = isElsewhere ?? !suffixes.areSameSite(start, url)
         isElsewhere = crosses
-        if crosses, sameSite == .strict || !Self.safeMethods.contains(method) { continue }
+        if crosses, sameSite == .strict || !HTTPMethod.isSafe(method) { continue }
       }
       chosen.append(cookie)
     }
@@ -84,9 +84,6 @@ struct CookieRules: Sendable {
     }
     return chosen
   }
-
-  /// RFC 9110 §9.2.1.
-  private static let safeMethods: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE"]
 }
 
 extension String {

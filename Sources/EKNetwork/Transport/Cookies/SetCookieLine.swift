@@ -66,8 +66,8 @@ struct SetCookieLine: Equatable {
   }
 
   private static func pair(_ part: ArraySlice<UInt8>) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>?) {
-    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (part.trimmed, nil) }
-    return (part[..<equals].trimmed, part[(equals + 1)...].trimmed)
+    guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else { return (part.trimmingBlanks(), nil) }
+    return (part[..<equals].trimmingBlanks(), part[(equals + 1)...].trimmingBlanks())
   }
 
   private static func utf8(_ bytes: ArraySlice<UInt8>) -> String? {
@@ -94,21 +94,13 @@ struct SetCookieLine: Equatable {
   }
 
   private static func startsPair(_ bytes: ArraySlice<UInt8>) -> Bool {
-    let rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
+    let rest = bytes.drop(while: HeaderSyntax.isBlank)
     // Longer names exist in theory; the limit keeps a head full of commas from taking quadratic time.
     let token = rest.prefix(largestPair / 16).prefix(while: HeaderSyntax.token.contains)
-    return !token.isEmpty && rest.dropFirst(token.count).drop { $0 == 0x20 || $0 == 0x09 }.first == UInt8(ascii: "=")
+    return !token.isEmpty && rest.dropFirst(token.count).drop(while: HeaderSyntax.isBlank).first == UInt8(ascii: "=")
   }
 }
 
 extension CookieDate {
   static func parse(_ text: String) -> Date? { seconds(text).map { Date(timeIntervalSince1970: $0) } }
-}
-
-extension ArraySlice<UInt8> {
-  /// The bytes without blanks at both ends.
-  fileprivate var trimmed: ArraySlice<UInt8> {
-    let rest = drop { $0 == 0x20 || $0 == 0x09 }
-    return rest.prefix(upTo: rest.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { $0 + 1 } ?? rest.startIndex)
-  }
 }

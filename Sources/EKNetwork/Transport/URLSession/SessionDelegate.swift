@@ -43,8 +43,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     return true
   }
 
-  // MARK: - The response
-
   /// Whether a challenge in a response may be answered, by the user's delegate or with a stored credential.
   private var mayAnswer: Bool {
     #if canImport(Darwin)
@@ -102,8 +100,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     }
   #endif
 
-  // MARK: - The request's body
-
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
@@ -131,8 +127,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     guard let sessionTask = sessionTask(task) else { return completionHandler(nil) }
     completionHandler(sessionTask.taskResponse.secondBody())
   }
-
-  // MARK: - Redirects
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -166,8 +160,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
     if !isAsked { answer(proposal) }
   }
 
-  // MARK: - Challenges
-
   #if !canImport(Darwin)
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
@@ -192,7 +184,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendab
   #endif
 }
 
-/// A delegate's answer to an authentication challenge.
 struct ChallengeAnswer: Sendable {
   var disposition: URLSession.AuthChallengeDisposition
   var credential: URLCredential?
@@ -211,11 +202,7 @@ struct Once<Value>: Sendable {
   init(_ action: @escaping @Sendable (Value) -> Void) { self.action = action }
 
   func callAsFunction(_ value: Value) {
-    let isFirst = isDone.withLock { isDone in
-      defer { isDone = true }
-      return !isDone
-    }
-    if isFirst { action(value) }
+    if !isDone.withLock({ exchange(&$0, with: true) }) { action(value) }
   }
 }
 
@@ -241,7 +228,6 @@ struct Once<Value>: Sendable {
     }
   }
 
-  /// The delegate of a session that uses ``TLSOptions``.
   final class ServerTrustDelegate: NSObject, URLSessionDelegate {
     private let trust: ServerTrust
 

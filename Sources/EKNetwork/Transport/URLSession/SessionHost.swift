@@ -129,12 +129,9 @@ import Foundation
     }
   }
 
-  // MARK: - One host for each session
-
   extension SessionHost {
     private static let hosts = SessionRegistry<Bool, SessionHost>()
 
-    /// Returns the host of a session, which is created on first use.
     static func shared(for source: URLSession) -> SessionHost {
       hosts.value(for: source, true) { SessionHost(source) }
     }
@@ -235,7 +232,6 @@ struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable 
     if !living.isEmpty { _ = dropReleased(living.contains) }
   }
 
-  /// Returns the sessions that live.
   private func dropReleased(_ isMeant: (ObjectIdentifier) -> Bool) -> Set<ObjectIdentifier> {
     // Not released under the lock: deinitialising a host calls into Foundation, and that of a session, to which this may be
     // the last reference, may be foreign code.

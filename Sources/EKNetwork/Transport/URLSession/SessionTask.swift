@@ -7,18 +7,15 @@ struct SessionTask: Sendable {
   static let challengeLimit = 10
 
   let taskResponse: TaskResponseStream
-  /// The request as the caller made it.
   let original: URLRequest
   /// The cookies of the source session; `nil` if Foundation manages them.
   let cookies: SessionCookies?
-  /// The names of the header fields that were added.
   let addedFields: [String]
   /// Whether a cancellation that the library did not request means that the server's key was refused.
   var refusesKeys = false
   /// The request that Foundation sends on Linux. Its stream is the one that is read.
   var sent: URLRequest?
 
-  /// - Parameter mayAnswer: Whether a challenge may be answered.
   func didReceive(_ response: URLResponse, mayAnswer: @autoclosure () -> Bool) {
     guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
     store(response)
@@ -221,7 +218,6 @@ final class TaskGate: @unchecked Sendable {
     #endif
   }
 
-  /// Releases the task, which is over.
   func close() {
     lock.withLock { task = nil }
   }

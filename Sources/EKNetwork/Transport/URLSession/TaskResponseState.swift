@@ -17,7 +17,6 @@ struct TaskResponseState {
     case fail
   }
 
-  /// The actions to perform outside the lock.
   struct Effects {
     var head: Result<Head, any Error>?
     var body: Result<Data?, any Error>?
@@ -46,7 +45,6 @@ struct TaskResponseState {
   private var rejectsChallenge = false
   private var headIsAwaited = false
   private var bodyIsAwaited = false
-  /// The number of body bytes received so far.
   private(set) var received: Int64 = 0
 
   init(limit: Int, overflow: Overflow) {
@@ -57,8 +55,6 @@ struct TaskResponseState {
   var isOver: Bool { ending != nil }
   /// The head, published or held.
   var response: URLResponse? { head?.response }
-
-  // MARK: - From the wire
 
   /// Handles a response head. One that is held is published if the exchange continues without the credentials that it
   /// demands.
@@ -148,8 +144,6 @@ struct TaskResponseState {
     return Effects(body: bodyIsAwaited ? .failure(CancellationError()) : nil, cancelsTask: true, isOver: true)
   }
 
-  // MARK: - From the consumer
-
   /// Returns the head, or `nil` if the caller has to wait for it.
   mutating func awaitHead() -> Result<Head, any Error>? {
     if let head, !isHeadHeld { return .success(head) }
@@ -176,8 +170,6 @@ struct TaskResponseState {
     bodyIsAwaited = true
     return (nil, Effects())
   }
-
-  // MARK: - Inside
 
   private mutating func publishHead() -> Effects {
     guard headIsAwaited, !isHeadHeld else { return Effects() }

@@ -34,9 +34,6 @@ final class TaskResponseStream: Sendable {
         timeouts: TaskTimeouts(idle: idleTimeout, deadline: request.deadline, now: .now)))
   }
 
-  // MARK: - The consumer's side
-
-  /// Waits for the head.
   func head() async throws -> TaskResponseState.Head {
     armTimer()
     return try await withTaskCancellationHandler {
@@ -53,7 +50,6 @@ final class TaskResponseStream: Sendable {
     }
   }
 
-  /// Waits for the next bytes.
   func next() async throws -> Data? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -75,8 +71,6 @@ final class TaskResponseStream: Sendable {
 
   /// Ends the exchange as ``cancel()`` does, but what has arrived can still be read.
   func stopReceiving() { change { $0.stopReceiving() } }
-
-  // MARK: - The task's side
 
   /// Handles a response head. Interim responses (RFC 9110 §15.2) are reported and skipped; 101 is final.
   func didReceive(_ response: URLResponse, holding: Bool = false) {
@@ -175,8 +169,6 @@ final class TaskResponseStream: Sendable {
 
   func rejectChallenge() { storage.withLock { $0.state.rejectChallenge() } }
 
-  // MARK: - Inside
-
   private func noteActivity() { storage.withLock { $0.timeouts.noteActivity(.now) } }
 
   @discardableResult
@@ -213,8 +205,6 @@ final class TaskResponseStream: Sendable {
     guard effects.suspendsTask || effects.resumesTask else { return }
     gate.follow { storage.withLock { $0.state.isSuspended } }
   }
-
-  // MARK: - Timers
 
   private func armTimer() {
     guard storage.withLock({ $0.timeouts.expiry }) != nil else { return }

@@ -70,14 +70,6 @@ struct URLSessionTransport: Transport {
   }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    #if canImport(Darwin)
-      try await start(request, limit: limit)
-    #else
-      try await start(request, limit: request.collectsBody ? .max : limit)
-    #endif
-  }
-
-  private func start(_ request: TransportRequest, limit: Int) async throws -> TransportResponse {
     try Task.checkCancellation()
     try request.urlRequest.checkIsSendable()
     if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
@@ -90,13 +82,21 @@ struct URLSessionTransport: Transport {
       // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
       // would stall the whole process.
       if let sequence = request.urlRequest.bodyThatMayWait {
-        let file = try await sequence.spooled(by: request.deadline, for: request.urlRequest.url)
+        // Within the time for the whole request: a sequence may never yield again, and ignore its cancellation.
+        let timeout = URLError.timedOut(request.urlRequest.url)
+        let file = try await withPromptCancellation(by: request.deadline, error: timeout) {
+          try await sequence.spooled()
+        }
         let body = BodyInputStream(.segments([.file(file)]))
         request.hop = request.hop.sending(body)
       }
     #endif
     guard let host = lease.host else { throw URLError(.cancelled) }
-    let taskResponse = try host.start(request, limit: limit)
+    #if canImport(Darwin)
+      let taskResponse = try host.start(request, limit: limit)
+    #else
+      let taskResponse = try host.start(request, limit: request.collectsBody ? .max : limit)
+    #endif
     let body = URLSessionBody(taskResponse)
     let head = try await taskResponse.head()
     return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
@@ -120,21 +120,19 @@ extension URLRequest {
         throw InvalidHeaderError(field: name, reason: .managedByLibrary)
       }
     }
-    if bodyStreamWasOpened {
-      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
-    }
-    try checkHasNoTrailers()
+    try checkBody()
     #if canImport(Darwin)
       guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
         throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession cannot send a GET with a body.")
       }
     #endif
   }
-}
 
-extension URLRequest {
-  /// Throws if trailers have to follow the body: no `URLSession` can send them.
-  func checkHasNoTrailers() throws(TransportOptionError) {
+  /// Throws if none of the body, or only its end, would be sent, or trailers have to follow it, which no `URLSession` sends.
+  private func checkBody() throws {
+    guard !bodyStreamWasOpened else {
+      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
+    }
     guard let body = httpBodyStream as? BodyInputStream, case .sequence(let sequence) = body.source,
       sequence.trailers != nil
     else { return }
@@ -147,10 +145,7 @@ extension URLRequest {
   /// - Throws: `URLError.requestBodyStreamExhausted` or ``RequestBodyError/alreadySent`` if the body cannot be sent
   ///   again, ``TransportOptionError`` if trailers follow it.
   func withUnreadBody() throws -> URLRequest {
-    guard !bodyStreamWasOpened else {
-      throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
-    }
-    try checkHasNoTrailers()
+    try checkBody()
     guard let body = httpBodyStream as? BodyInputStream else { return self }
     if case .sequence(let sequence) = body.source, sequence.isUsedUp { throw RequestBodyError.alreadySent }
     var request = self

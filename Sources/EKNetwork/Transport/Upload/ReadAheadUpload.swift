@@ -29,14 +29,17 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   private let declaredLength: Int64?
   private let isReplayable: Bool
   // Unchecked: the reader, its pass and its count are only accessed on `queue`, everything else inside the lock.
-  private let reader: any BlockReader
+  private var reader: any BlockReader
+  private let makeReader: () -> any BlockReader
   private var readerPass = 0
   private var readerCount: Int64 = 0
   private let queue = DispatchQueue(label: "EKNetwork.Upload")
   private let state = Locked(State())
 
-  init(_ reader: any BlockReader, length: Int64?, isReplayable: Bool) {
-    self.reader = reader
+  /// - Parameter reader: A reader of the body, and another one for each pass over it.
+  init(_ reader: @autoclosure @escaping () -> any BlockReader, length: Int64?, isReplayable: Bool) {
+    self.reader = reader()
+    makeReader = reader
     declaredLength = length
     self.isReplayable = isReplayable
   }
@@ -101,13 +104,11 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
     return .bytes(count)
   }
 
-  // MARK: - On the queue
-
   private func readBlock(_ pass: Int) {
     let (spare, isClosed) = state.withLock { ($0.spare.take(), $0.isClosed) }
     guard !isClosed else { return }
     if readerPass != pass {
-      reader.rewind()
+      reader = makeReader()
       readerPass = pass
       readerCount = 0
     }

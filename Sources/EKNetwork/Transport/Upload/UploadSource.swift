@@ -49,7 +49,6 @@ final class UploadBlock: @unchecked Sendable {
 
   var isEmpty: Bool { range.isEmpty }
 
-  /// Replaces the content.
   func fill(_ read: (UnsafeMutableRawBufferPointer) throws -> Int) rethrows -> Int {
     range = 0..<0
     let count = try read(memory)
@@ -94,7 +93,6 @@ final class DataUpload: UploadSource, @unchecked Sendable {
 }
 
 extension BodySource {
-  /// Returns an upload of the body for the library's own transport.
   func makeUpload() -> any UploadSource {
     switch self {
     case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)

@@ -7,12 +7,12 @@ import Testing
     var state = FlightState<String>()
     #expect(state.join("a", id: 1) == true)
     #expect(state.join("b", id: 2) == true)
-    guard case .left("a") = state.leave(1) else {
+    guard case ("a", false)? = state.leave(1) else {
       Issue.record("The first one was not the last")
       return
     }
     #expect(state.isOpen)
-    guard case .leftLast("b") = state.leave(2) else {
+    guard case ("b", true)? = state.leave(2) else {
       Issue.record("The last one was not the last")
       return
     }
@@ -28,7 +28,7 @@ import Testing
     #expect(state.finish().sorted() == ["a", "b"])
     #expect(state.finish().isEmpty == true)
     #expect(state.join("c", id: 3) == false)
-    guard case .unknown = state.leave(1) else {
+    guard case nil = state.leave(1) else {
       Issue.record("Who was served has nothing to leave")
       return
     }

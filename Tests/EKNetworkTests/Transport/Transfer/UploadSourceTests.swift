@@ -14,7 +14,6 @@ import Testing
       began.yield()
       return buffer.count
     }
-    func rewind() {}
     func close() {}
   }
 

@@ -28,7 +28,6 @@ struct CacheQuery: Sendable {
     "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
   ]
 
-  /// Returns `nil` for a request without a URL.
   init?(_ transportRequest: TransportRequest, salt: String = "") {
     let request = transportRequest.urlRequest
     let mode = transportRequest.cacheMode
@@ -61,7 +60,6 @@ struct CacheQuery: Sendable {
     locations = CacheLocation.candidates(url: key, identity: identity)
   }
 
-  /// Whether the cache may have a response to the request.
   var isCacheable: Bool { (method == "GET" || method == "HEAD") && mode != .noStore }
 
   /// RFC 9110 §14.2: defined for GET only.

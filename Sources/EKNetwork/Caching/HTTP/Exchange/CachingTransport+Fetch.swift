@@ -111,8 +111,6 @@ extension CachingTransport {
     }
   }
 
-  // MARK: - Responses
-
   /// Returns the request as it is sent: with conditions, and with the fields that its mode requires for intermediate
   /// caches (Fetch).
   @inline(never)

@@ -52,11 +52,8 @@ struct CachingTransport: WrappingTransport {
   private func unavailable(_ query: CacheQuery) throws -> TransportResponse {
     guard !query.isOnlyIfCached else {
       throw URLError(
-        .resourceUnavailable,
-        userInfo: [
-          NSLocalizedDescriptionKey: "Nothing is stored for the request, which may not be sent",
-          NSURLErrorFailingURLErrorKey: query.url,
-        ])
+        .resourceUnavailable, url: query.url,
+        description: "Nothing is stored for the request, which may not be sent")
     }
     let status = CacheStatus(forward: .bypass, detail: "only-if-cached")
     guard
@@ -66,14 +63,12 @@ struct CachingTransport: WrappingTransport {
     else { throw URLError(.resourceUnavailable) }
     return TransportResponse(head: head, body: BufferedBody(Data()))
   }
-}
 
-extension CachingTransport {
   /// Sends a request together with concurrent requests for the same response, if it can be shared.
   ///
   /// Only requests whose body is collected are shared: a stream proceeds at the pace of its reader, for which no other
   /// request should wait.
-  func fetchTogether(
+  private func fetchTogether(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> TransportResponse {
     guard query.method == "GET", query.range == nil, query.mode == .default || query.mode == .forceCache,
@@ -84,7 +79,7 @@ extension CachingTransport {
     let isOwn = Locked(false)
     let shared: CacheEntry?
     do {
-      let result = try await cache.flights.join(FlightKey(request, query, wire)) {
+      let result = try await cache.flights.underWay.run(FlightKey(request, query, wire)) {
         isOwn.withLock { $0 = true }
         return try await fetchShared(request, query, entry, plan)
       }
@@ -139,9 +134,7 @@ extension CachingTransport {
     cache.flights.note(query.key, isShared: false)
     return CacheFlights.SharedResult(response, shared: nil)
   }
-}
 
-extension CachingTransport {
   /// Returns a source for the rest of a stored body whose file turns out to be damaged: the server, if it may be
   /// contacted and still has the same bytes (RFC 9110 §13.1.5). Returns `nil` if that cannot be determined.
   func remainder(
@@ -162,10 +155,8 @@ extension CachingTransport {
       guard response.head.statusCode == 206, part?.range == range.lowerBound...last, part?.total == entry.length else {
         response.body.cancel()
         throw URLError(
-          .networkConnectionLost,
-          userInfo: [
-            NSLocalizedDescriptionKey: "The stored body of the response is damaged, and the server has another"
-          ])
+          .networkConnectionLost, url: nil,
+          description: "The stored body of the response is damaged, and the server has another")
       }
       return response.body
     }

@@ -25,22 +25,12 @@ final class CacheFlights: Sendable {
   /// The maximum number of URLs remembered, after which all are forgotten.
   private static let memory = 4096
 
-  private let flights = SharedFlights<FlightKey>()
+  let underWay = SharedFlights<FlightKey>()
   private let unshared = Locked<Set<String>>([])
-
-  /// Waits for the flight of a key, which is started if there is none.
-  ///
-  /// - Throws: The error of the flight, for every caller; `CancellationError` at once if the caller's task is
-  ///   cancelled. The flight continues for the others, and is cancelled with the last of them.
-  func join(_ key: FlightKey, _ start: @escaping @Sendable () async throws -> SharedResult) async throws -> SharedResult
-  {
-    try await flights.run(key, start)
-  }
 
   /// Returns whether a request for a URL should wait for the response to another one.
   func mayShare(_ url: String) -> Bool { unshared.withLock { !$0.contains(url) } }
 
-  /// Records whether the response for a URL could be shared.
   func note(_ url: String, isShared: Bool) {
     unshared.withLock { unshared in
       if isShared {
@@ -53,7 +43,7 @@ final class CacheFlights: Sendable {
   }
 
   /// For tests: the number of callers that wait for any response.
-  var waiting: Int { flights.waiterCount(SharedResult.self) }
+  var waiting: Int { underWay.waiterCount(SharedResult.self) }
 }
 
 /// The key of requests that can share a response: everything that the response may depend on, their timeouts, and the
@@ -82,7 +72,6 @@ struct FlightKey: Hashable, Sendable {
 /// A body whose beginning has already been read.
 final class PrefixedBody: WrappingBody {
   private let prefix: Locked<[Data]>
-  /// The rest.
   let body: any TransportBody
   private let hasRest: Bool
 

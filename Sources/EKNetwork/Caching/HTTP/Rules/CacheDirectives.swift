@@ -1,21 +1,11 @@
 /// The directives of a `Cache-Control` field (RFC 9111 §5.2), of a request or a response.
 struct CacheDirectives: Sendable, Equatable {
-  /// A number of seconds, or an invalid value.
-  enum Seconds: Sendable, Equatable {
-    case some(Int64)
-    case invalid
-
-    /// RFC 9111 §4.2.1: invalid freshness information means stale.
-    var orStale: Int64 {
-      if case .some(let seconds) = self { seconds } else { 0 }
-    }
-  }
-
   var noStore = false
   var noCache = false
   /// The field names of a qualified `no-cache="…"` (§5.2.2.4), in lower case.
   var noCacheFields: [String] = []
-  var maxAge: Seconds?
+  /// In seconds; 0 for an invalid number, which means stale (§4.2.1).
+  var maxAge: Int64?
   // Response directives.
   var isPublic = false
   var isPrivate = false
@@ -72,7 +62,7 @@ struct CacheDirectives: Sendable, Equatable {
       } else {
         noCache = true
       }
-    case "max-age": maxAge = argument.flatMap { DeltaSeconds.parse($0) }.map { .some($0) } ?? .invalid
+    case "max-age": maxAge = argument.flatMap { DeltaSeconds.parse($0) } ?? 0
     case "public": isPublic = true
     case "private": isPrivate = true
     // A private cache ignores s-maxage and proxy-revalidate (§5.2.2.8, §5.2.2.10).

@@ -2,11 +2,9 @@ import Foundation
 
 /// The action for a request, given the response that is stored for it (RFC 9111 §4, and the cache modes of Fetch).
 enum CachePlan: Sendable, Equatable {
-  /// Return the stored response.
   case use
   /// Return the stored response, and revalidate it in the background (RFC 5861 §3).
   case useAndRevalidate
-  /// Validate the stored response with the server.
   case validate(CacheStatus.Forward)
   case forward(CacheStatus.Forward)
   /// Fail: nothing is stored, and the request may not be sent.
@@ -49,7 +47,7 @@ enum CachePlan: Sendable, Equatable {
     if request.noCache { return validating(stored, isFresh ? .request : .stale) }
     if stored.directives.noCache { return validating(stored, .stale) }
     // §5.2.1.1. An invalid number of seconds requires the newest response.
-    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge.orStale) {
+    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge) {
       return validating(stored, isFresh ? .request : .stale)
     }
     // §5.2.1.3
@@ -174,7 +172,6 @@ enum Freshening {
     return true
   }
 
-  /// Returns the stored fields with the update applied.
   static func updated(_ stored: HeaderFieldList, with update: HeaderFieldList, at now: Date) -> HeaderFieldList {
     var result = stored
     // The stored Age, and a Date that the update does not replace, describe the old response.

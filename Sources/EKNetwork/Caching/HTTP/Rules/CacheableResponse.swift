@@ -79,18 +79,11 @@ enum Invalidation {
     var urls = [url]
     // Of different values it is unknown which is meant: it costs little to request what has not changed.
     for value in fields.values("location") + fields.values("content-location") {
-      guard let other = ServerURL.resolve(value, against: url), isSameOrigin(other, url), !urls.contains(other)
+      guard let other = ServerURL.resolve(value, against: url), Origin(other) == Origin(url), !urls.contains(other)
       else { continue }
       urls.append(other)
     }
     return urls
-  }
-
-  /// RFC 6454 §5: scheme, host and port.
-  private static func isSameOrigin(_ first: URL, _ second: URL) -> Bool {
-    func port(_ url: URL) -> Int { url.port ?? Origin.defaultPort(isSecure: url.scheme?.lowercased() == "https") }
-    return first.scheme?.lowercased() == second.scheme?.lowercased()
-      && first.host?.lowercased() == second.host?.lowercased() && port(first) == port(second)
   }
 }
 
@@ -140,7 +133,7 @@ struct ResponseFreshness: Sendable, Equatable {
   private static func lifetime(
     status: Int, fields: HeaderFieldList, directives: CacheDirectives, date: Date, now: Date
   ) -> (Double, isExplicit: Bool) {
-    if let maxAge = directives.maxAge { return (Double(maxAge.orStale), true) }
+    if let maxAge = directives.maxAge { return (Double(maxAge), true) }
     let expires = fields.values("expires")
     if let first = expires.first {
       // §5.3: an invalid date, above all "0", is a time in the past.

@@ -56,7 +56,6 @@ extension VaryingFields {
     return new.selectors.map(\.name) == selectors.map(\.name) ? self : new
   }
 
-  /// Returns whether a request selects this response.
   func match(_ request: HeaderFieldList, salt: String = "") -> Bool {
     selectors.allSatisfy { selector in
       if Self.normalised(selector.name, request, salt) == selector.value { return true }

@@ -107,8 +107,7 @@ final class DiskBodyReader: TransportBody, @unchecked Sendable {
   private func nextOfRemainder() async throws -> Data? {
     guard let remainder else {
       throw URLError(
-        .networkConnectionLost,
-        userInfo: [NSLocalizedDescriptionKey: "The stored body of the response is damaged, and was removed"])
+        .networkConnectionLost, url: nil, description: "The stored body of the response is damaged, and was removed")
     }
     let rest = try await remainder(position..<end)
     let isCancelled = state.withLock { state in

@@ -59,8 +59,6 @@ final class DiskFolder: Sendable {
     return nil
   }
 
-  // MARK: - The salt
-
   /// Returns a random text that the folder keeps, and creates it if there is none: without it, whoever reads the files
   /// elsewhere, as in a backup of some of them, could compare their digests with those of likely secrets. Returns `nil`
   /// if that fails.
@@ -107,8 +105,6 @@ final class DiskFolder: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  // MARK: - Files
-
   /// Creates a file under a name that is never looked up; returns `nil` on failure.
   func makeTemporary() -> (file: OpenFile, path: String)? {
     guard prepare() else { return nil }
@@ -121,7 +117,6 @@ final class DiskFolder: Sendable {
     return nil
   }
 
-  /// Creates a subfolder, if it does not exist.
   func makeFolder(_ name: String) {
     if mkdir(full(name), 0o700) != 0, errno == ENOENT, prepareAgain() { mkdir(full(name), 0o700) }
   }
@@ -146,7 +141,6 @@ final class DiskFolder: Sendable {
     return hasFailed ? false : nil
   }
 
-  /// Returns the names in the folder, or in a subfolder.
   func names(in folder: String? = nil) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: folder.map(full) ?? path)) ?? []
   }
@@ -155,11 +149,8 @@ final class DiskFolder: Sendable {
 
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }
 
-  /// Marks a file as used now, by its modification time, which is the only record of the order of use.
-  func touch(_ name: String) { touch([name]) }
-
-  /// Marks several files as used, the latest last: the system's own time stamps have a resolution of milliseconds, and
-  /// would be equal.
+  /// Marks files as used now, the latest last, by their modification times, which are the only record of the order of
+  /// use. The system's own time stamps have a resolution of milliseconds, and would be equal.
   func touch(_ names: [String]) {
     var time = Int64(Date().timeIntervalSince1970 * 1_000_000) - Int64(names.count)
     for name in names {
@@ -182,7 +173,6 @@ struct DiskName: Sendable {
 
   /// The full key of URL and identity, which is stored in the file.
   let key: String
-  /// The subfolder of the store.
   let folder: String
   /// ``CacheLocation/trust``.
   let trust: String?
@@ -229,7 +219,6 @@ struct DiskUsage: Sendable {
   /// The largest body that is stored: a quarter of the capacity.
   var greatestBody: Int64 { capacity / 4 }
 
-  /// Whether the known usage exceeds the capacity.
   var isExceeded: Bool { found.map { $0 + written > capacity } ?? false }
 
   /// Returns whether a body may be stored: it must not be too large, nor exceed the capacity by too much while eviction
@@ -270,7 +259,6 @@ struct DiskUsage: Sendable {
     return isExceeded && add(0)
   }
 
-  /// Records that everything was removed.
   mutating func clear() {
     guard !isSurveying else { return }
     (found, written) = (0, 0)

@@ -38,8 +38,6 @@ struct DiskRecord: Sendable {
     bodyLength = length
   }
 
-  // MARK: - Writing
-
   func encoded() -> Data {
     var fields = RecordWriter()
     fields.add(key)
@@ -74,8 +72,6 @@ struct DiskRecord: Sendable {
     head.add(CRC32.of(head.bytes))
     return head.bytes + fields.bytes
   }
-
-  // MARK: - Reading
 
   /// Returns the record at the beginning of a file, and its length there; `nil` if any of it is damaged.
   ///
@@ -219,7 +215,6 @@ struct CRC32: Sendable {
 
   private var state = ~UInt32(0)
 
-  /// The checksum of the bytes added so far.
   var value: UInt32 { ~state }
 
   mutating func add(_ bytes: UnsafeRawBufferPointer) {

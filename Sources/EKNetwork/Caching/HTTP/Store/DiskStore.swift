@@ -51,8 +51,6 @@ final class DiskStore: Sendable {
 
   var greatestBody: Int64 { usage.withLock { $0.greatestBody } }
 
-  // MARK: - Reading
-
   /// Returns the newest response that a request selects (RFC 9111 §4), or, if there is none, whether there are others.
   func find(
     _ locations: [CacheLocation], where selects: (StoredResponse) -> Bool
@@ -63,7 +61,7 @@ final class DiskStore: Sendable {
     for (location, loaded) in selected.sorted(by: { $0.loaded.response.responseTime > $1.loaded.response.responseTime })
     {
       guard let body = body(of: loaded) else { continue }
-      folder.touch(loaded.path)
+      folder.touch([loaded.path])
       return ((CacheEntry(response: loaded.response, body: body), location), false)
     }
     return (nil, !all.isEmpty)
@@ -116,8 +114,6 @@ final class DiskStore: Sendable {
     return file.data().map { .data($0) }
   }
 
-  // MARK: - Writing
-
   /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure, or if there is no place.
   func bodyWriter(for length: Int64) -> DiskBodyWriter? {
     let reservation = DiskReservation(in: usage)
@@ -133,7 +129,6 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Reports that a body could not be written completely.
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
   /// Stores a response, replacing the variant with the same selecting fields. If writing fails, the replaced variant is
@@ -219,8 +214,6 @@ final class DiskStore: Sendable {
     return (oldest?.path ?? name.path(0), oldest.map { [$0] } ?? [])
   }
 
-  // MARK: - Removing
-
   /// Removes the variant with the selecting fields of a response.
   ///
   /// - Parameter isOwn: Whether only this response is removed, and not another one that has replaced it.
@@ -230,7 +223,6 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Removes all responses for a URL, of all users.
   func removeAll(of url: String) {
     let digest = DiskName.digest(of: url)
     let (subfolder, prefix) = (DiskName.folder(digest), DiskName.prefix(digest))
@@ -262,14 +254,11 @@ final class DiskStore: Sendable {
     }
   }
 
-  // MARK: - The bound
-
   private func count(_ size: Int64) {
     guard usage.withLock({ $0.add(size) }) else { return }
     Self.queue.async { self.survey() }
   }
 
-  /// Waits for pending background work.
   func settle() { Self.queue.sync {} }
 
   /// Measures what is stored, including by other processes, and evicts the least recently used responses down to nine

@@ -74,7 +74,6 @@ struct MemoryStore: Sendable {
     return released
   }
 
-  /// Removes the variant with these selecting fields.
   mutating func remove(_ varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
     guard let index = places[location.url]?[location.partition],
       let position = nodes[index]?.variants.firstIndex(where: { $0.response.varying.selectors == varying.selectors }),
@@ -97,12 +96,9 @@ struct MemoryStore: Sendable {
       .flatMap { remove($0, at: location) }
   }
 
-  /// Removes all responses for a URL, of all users.
   mutating func removeAll(of url: String) -> [CacheEntry] {
     (places[url]?.values).map(Array.init)?.flatMap { removeNode($0) } ?? []
   }
-
-  // MARK: - The nodes
 
   private mutating func addNode(at location: CacheLocation) -> Int {
     let index = free.popLast() ?? nodes.count
