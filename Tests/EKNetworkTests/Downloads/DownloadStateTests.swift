@@ -315,7 +315,7 @@ import Testing
     var state = DownloadState(resource: "r", held: try interrupted().representation, length: 10)
     let response = head(416) {
       $0.entityTag = tag
-      $0.contentRange = "bytes */10"
+      $0.contentRange = ContentRange("bytes */10")
     }
     #expect(state.received(response) == (isComplete ? .complete : .startOver))
   }
@@ -331,7 +331,7 @@ import Testing
     let response = head(416) {
       $0.entityTag = nil
       $0.lastModified = second.map { "Sun, 06 Nov 1994 08:48:\($0) GMT" }
-      $0.contentRange = "bytes */10"
+      $0.contentRange = ContentRange("bytes */10")
     }
     #expect(state.received(response) == (isComplete ? .complete : .startOver))
   }
