@@ -146,6 +146,7 @@ public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, Resp
     case let error as DecodingError: error.reason
     case let error as URLError: error.localizedDescription
     case let error as InvalidHeaderError: error.errorDescription
+    case is HTTPError, is NetworkError: nil
     case let error as any ClassifiedError & LocalizedError: error.errorDescription
     default: nil
     }
