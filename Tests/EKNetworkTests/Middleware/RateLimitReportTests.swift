@@ -71,7 +71,7 @@ import Testing
   @Test func malformedValuesAreIgnored() {
     let values = [
       "", "\"a", "\"a\";r", "\"a\";r=-1", "\"a\";r=x", ";r=1", "\"a\";=1;r=1", "remaining=", "remaining=-1", "a;;r=1",
-      "limit=1", "\"a\";r=1, ;r=2", "\"\\",
+      "limit=1", "\"a\";r=1, ;r=2", "\"\\", "\"a\";r=1, \"b", "\"a\";r=1;x=\"b", "\"a\";r=1;x=\"b\\\"",
     ]
     for value in values { #expect(report(["RateLimit": value]).quotas.isEmpty, "\(value)") }
     for value in ["", "x", "-1", "1e5", "nan"] {

@@ -88,7 +88,9 @@ enum RateLimitFields {
   }
 
   private static func member(_ text: Substring) -> Member? {
-    let parts = FieldList.members(String(text), separatedBy: UInt8(ascii: ";"), omittingEmpty: false)
+    // The separator at the end is found unless a quoted string is open, which is invalid.
+    var parts = FieldList.members("\(text);", separatedBy: UInt8(ascii: ";"), omittingEmpty: false)
+    guard parts.popLast()?.isEmpty == true else { return nil }
     var parameters: [String: String] = [:]
     for part in parts.dropFirst() {
       let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -164,8 +164,10 @@ public actor PrismUploadTask {
         }
         return received
       } catch {
+        // Decided before the end is seen: an upload that has ended can no longer be cancelled.
+        let failure: any Error = Task.isCancelled ? CancellationError() : error
         for listener in state.withLock({ $0.finish(succeeded: false) }) { listener.finish() }
-        throw Task.isCancelled ? CancellationError() : error
+        throw failure
       }
     }
     work.withLock { $0 = task }

@@ -60,7 +60,8 @@ struct ResponseParser {
 
   /// - Parameters:
   ///   - method: The method of the request.
-  ///   - allowsUpgrade: Whether the request has an `Upgrade` field.
+  ///   - allowsUpgrade: Whether the request has an `Upgrade` field. No response follows the one to it, whose end may be
+  ///     uncertain.
   init(url: URL, method: String, allowsUpgrade: Bool = false) {
     self.url = url
     self.method = method
@@ -140,8 +141,7 @@ struct ResponseParser {
     case .failure(let failure): return fail(failure)
     case .complete(let bytes):
       guard let head = RawHead(bytes: bytes, url: url) else { return fail(ResponseHeadRules.malformedStatusLine) }
-      let isUpgrade = allowsUpgrade && head.statusCode == 101
-      if !isUpgrade, let failure = ResponseHeadRules.failure(of: head, method: method) { return fail(failure) }
+      if !allowsUpgrade, let failure = ResponseHeadRules.failure(of: head, method: method) { return fail(failure) }
       return head.statusCode < 200 ? interim(head) : final(head)
     }
   }
@@ -172,7 +172,8 @@ struct ResponseParser {
     // RFC 9112 §7: identity, which older servers send, changes nothing.
     let chunkedCount = codings.count { $0.isFieldName("chunked") }
     if chunkedCount > 0 {
-      guard chunkedCount == 1, codings.last?.isFieldName("chunked") == true else {
+      let isLastOnce = chunkedCount == 1 && codings.last?.isFieldName("chunked") == true
+      guard isLastOnce || allowsUpgrade else {
         return (.badServerResponse, "The response's last transfer coding is not chunked, or chunked occurs twice")
       }
       state = .chunked

@@ -99,6 +99,8 @@ import Testing
     var last: PrismUploadProgress?
     for await progress in await task.upload() { last = progress }
     #expect(last != nil)
+    // It has ended, and is not in progress.
+    task.cancel()
     let error = await #expect(throws: HTTPError.self) { _ = try await task.response() }
     #expect(error?.statusCode == 413)
   }

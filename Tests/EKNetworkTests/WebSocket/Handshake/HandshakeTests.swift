@@ -105,6 +105,16 @@ struct HandshakeTests {
         try respond("HTTP/1.1 \(status) No\r\nLocation: /b\r\n\r\n", to: handshake)
       }
     }
+    // Nothing follows a refusal: where its body ends may be uncertain.
+    let framings = [
+      "Content-Length: 1\r\nContent-Length: 2", "Content-Length: x", "Transfer-Encoding: gzip, chunked",
+      "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked, gzip",
+    ]
+    for framing in framings {
+      #expect { try respond("HTTP/1.1 503 No\r\n\(framing)\r\n\r\nabc", to: handshake) } throws: {
+        if case .refused(status: 503, headers: _) = $0 as? WebSocketError { true } else { false }
+      }
+    }
     let broken = [
       "garbage", "HTTP/1.1 abc\r\n\r\n", head.replacingOccurrences(of: "s3p", with: "x") + "\r\n",
       head + "Sec-WebSocket-Protocol: v9\r\n\r\n", head + "Sec-WebSocket-Extensions: x-other\r\n\r\n",
