@@ -235,15 +235,15 @@
     /// Connections are opened side by side in one multi handle of libcurl.
     @Test func connectionsAreOpenedIndependently() async throws {
       server.fallback = { .text($0.path) }
-      let closed = try LoopbackServer()
-      closed.stop()
+      let port = try LoopbackServer.refusedPort()
+      let refused = try #require(URL(string: "http://127.0.0.1:\(port)/"))
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = 200
       let transport = try #require(
         HTTPTransport(configuration: configuration, eventLoops: EventLoops(count: 1)))
       try await withThrowingTaskGroup(of: Void.self) { [server] group in
         for index in 0..<300 {
-          let url = index % 3 == 1 ? closed.url("/") : server.url("/\(index)")
+          let url = index % 3 == 1 ? refused : server.url("/\(index)")
           let request = TransportRequest(URLRequest(url: url))
           group.addTask {
             let task = Task { String(decoding: try await transport.fetch(request).data, as: UTF8.self) }
