@@ -103,8 +103,7 @@ ekn_decoder *ekn_decoder_create(ekn_codec codec) {
 }
 
 void ekn_decoder_free(ekn_decoder *decoder) {
-  if (!decoder) return;
-  ekn_inflater_free(decoder->inflater);
+  if (decoder->inflater) ekn_inflater_free(decoder->inflater);
   if (decoder->state && decoder->codec == EKN_CODEC_BROTLI) brotli.destroy(decoder->state);
   if (decoder->state && decoder->codec == EKN_CODEC_ZSTD) zstd.destroy(decoder->state);
   free(decoder);

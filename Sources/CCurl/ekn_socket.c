@@ -61,23 +61,19 @@ typedef union {
   struct sockaddr_in6 v6;
 } any_address;
 
-long ekn_socket_receive(int socket, void *bytes, size_t length, int *error) {
+long ekn_socket_receive(int socket, void *bytes, size_t length) {
   ssize_t count;
   do count = recv(socket, bytes, length, MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
-  *error = count < 0 ? errno : 0;
-  return count;
+  return count < 0 ? -errno : count;
 }
 
-long ekn_socket_send(int socket, const void *bytes, size_t length, int *error) {
+long ekn_socket_send(int socket, const void *bytes, size_t length) {
   ssize_t count;
   do count = send(socket, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
   while (count < 0 && errno == EINTR);
-  *error = count < 0 ? errno : 0;
-  return count;
+  return count < 0 ? -errno : count;
 }
-
-bool ekn_socket_must_wait(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
 int ekn_socket_replace(int old) {
   int spare = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 // zlib's z_stream: its layout is part of zlib's ABI, and the init functions check it by its size.
-typedef struct {
+typedef struct ekn_zstream {
   const uint8_t *next_in;
   unsigned avail_in;
   unsigned long total_in;
@@ -74,14 +74,6 @@ bool ekn_zlib_available(void) {
   return available;
 }
 
-struct ekn_deflater {
-  ekn_zstream stream;
-};
-
-struct ekn_inflater {
-  ekn_zstream stream;
-};
-
 static ekn_zlib_status run(int (*function)(ekn_zstream *, int), ekn_zstream *stream, const uint8_t **input,
                            size_t *input_length, uint8_t **output, size_t *output_length) {
   stream->next_in = *input;
@@ -97,61 +89,45 @@ static ekn_zlib_status run(int (*function)(ekn_zstream *, int), ekn_zstream *str
   return code == Z_OK_ || code == Z_BUF_ERROR_ ? EKN_ZLIB_OK : EKN_ZLIB_CORRUPT;
 }
 
+static ekn_zstream *allocate(void) { return ekn_zlib_available() ? calloc(1, sizeof(ekn_zstream)) : NULL; }
+
 ekn_deflater *ekn_deflater_create(int window_bits) {
-  if (!ekn_zlib_available()) return NULL;
-  ekn_deflater *deflater = calloc(1, sizeof *deflater);
-  if (!deflater) return NULL;
-  if (zlib.deflateInit2_(&deflater->stream, -1, Z_DEFLATED_, -window_bits, 8, 0, zlib.zlibVersion(),
-                         sizeof deflater->stream) == Z_OK_)
-    return deflater;
-  free(deflater);
+  ekn_zstream *stream = allocate();
+  if (stream && zlib.deflateInit2_(stream, -1, Z_DEFLATED_, -window_bits, 8, 0, zlib.zlibVersion(), sizeof *stream) == Z_OK_)
+    return stream;
+  free(stream);
   return NULL;
 }
 
 void ekn_deflater_free(ekn_deflater *deflater) {
-  if (!deflater) return;
-  zlib.deflateEnd(&deflater->stream);
+  zlib.deflateEnd(deflater);
   free(deflater);
 }
 
-void ekn_deflater_reset(ekn_deflater *deflater) { zlib.deflateReset(&deflater->stream); }
+void ekn_deflater_reset(ekn_deflater *deflater) { zlib.deflateReset(deflater); }
 
 ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length) {
-  return run(zlib.deflate, &deflater->stream, input, input_length, output, output_length);
-}
-
-// zlib's windowBits. The largest window decodes what was encoded with any smaller one.
-static int window_bits(ekn_zlib_format format) {
-  switch (format) {
-    case EKN_FORMAT_RAW: return -15;
-    case EKN_FORMAT_ZLIB: return 15;
-    case EKN_FORMAT_GZIP: return 15 + 16;
-  }
-  return -15;
+  return run(zlib.deflate, deflater, input, input_length, output, output_length);
 }
 
 ekn_inflater *ekn_inflater_create(ekn_zlib_format format) {
-  if (!ekn_zlib_available()) return NULL;
-  ekn_inflater *inflater = calloc(1, sizeof *inflater);
-  if (!inflater) return NULL;
-  if (zlib.inflateInit2_(&inflater->stream, window_bits(format), zlib.zlibVersion(), sizeof inflater->stream) == Z_OK_)
-    return inflater;
-  free(inflater);
+  ekn_zstream *stream = allocate();
+  if (stream && zlib.inflateInit2_(stream, format, zlib.zlibVersion(), sizeof *stream) == Z_OK_) return stream;
+  free(stream);
   return NULL;
 }
 
 void ekn_inflater_free(ekn_inflater *inflater) {
-  if (!inflater) return;
-  zlib.inflateEnd(&inflater->stream);
+  zlib.inflateEnd(inflater);
   free(inflater);
 }
 
-bool ekn_inflater_reset(ekn_inflater *inflater) { return zlib.inflateReset(&inflater->stream) == Z_OK_; }
+bool ekn_inflater_reset(ekn_inflater *inflater) { return zlib.inflateReset(inflater) == Z_OK_; }
 
-bool ekn_inflater_continue(ekn_inflater *inflater) { return zlib.inflateResetKeep(&inflater->stream) == Z_OK_; }
+bool ekn_inflater_continue(ekn_inflater *inflater) { return zlib.inflateResetKeep(inflater) == Z_OK_; }
 
 ekn_zlib_status ekn_inflater_run(ekn_inflater *inflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length) {
-  return run(zlib.inflate, &inflater->stream, input, input_length, output, output_length);
+  return run(zlib.inflate, inflater, input, input_length, output, output_length);
 }

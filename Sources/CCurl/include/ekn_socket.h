@@ -24,12 +24,10 @@ bool ekn_socket_is_quiet(int socket);
 bool ekn_socket_wait_for_input(int socket, uint64_t nanoseconds);
 // Whether the system has room for more output.
 bool ekn_socket_is_writable(int socket);
-// Receives without waiting: the number of bytes, 0 at the end, or -1 with the error in `*error`.
-long ekn_socket_receive(int socket, void *bytes, size_t length, int *error);
-// Sends without waiting and without a signal: the number of bytes, or -1 with the error in `*error`.
-long ekn_socket_send(int socket, const void *bytes, size_t length, int *error);
-// Whether the error only means that nothing can be done for now.
-bool ekn_socket_must_wait(int error);
+// Receives without waiting: the number of bytes, 0 at the end, or a negative error.
+long ekn_socket_receive(int socket, void *bytes, size_t length);
+// Sends without waiting and without a signal: the number of bytes, or a negative error.
+long ekn_socket_send(int socket, const void *bytes, size_t length);
 // Moves a connection to a new descriptor, which is returned, and replaces the old one by one that is not connected. -1,
 // with nothing changed, if there are no descriptors left.
 int ekn_socket_replace(int socket);

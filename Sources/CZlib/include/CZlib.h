@@ -13,8 +13,8 @@ typedef enum {
   EKN_ZLIB_CORRUPT,
 } ekn_zlib_status;
 
-typedef struct ekn_deflater ekn_deflater;
-typedef struct ekn_inflater ekn_inflater;
+typedef struct ekn_zstream ekn_deflater;
+typedef struct ekn_zstream ekn_inflater;
 
 bool ekn_zlib_available(void);
 
@@ -27,7 +27,8 @@ void ekn_deflater_reset(ekn_deflater *deflater);
 ekn_zlib_status ekn_deflater_run(ekn_deflater *deflater, const uint8_t **input, size_t *input_length,
                                  uint8_t **output, size_t *output_length);
 
-typedef enum { EKN_FORMAT_RAW, EKN_FORMAT_ZLIB, EKN_FORMAT_GZIP } ekn_zlib_format;
+// zlib's windowBits. The largest window decodes what was encoded with any smaller one.
+typedef enum { EKN_FORMAT_RAW = -15, EKN_FORMAT_ZLIB = 15, EKN_FORMAT_GZIP = 15 + 16 } ekn_zlib_format;
 
 // NULL if zlib is not available or memory is exhausted.
 ekn_inflater *ekn_inflater_create(ekn_zlib_format format);

@@ -44,10 +44,9 @@
 
     func send(_ bytes: UnsafeRawBufferPointer) -> Progress {
       guard let handles else {
-        var error: Int32 = 0
-        let count = ekn_socket_send(socket, bytes.baseAddress, bytes.count, &error)
+        let count = ekn_socket_send(socket, bytes.baseAddress, bytes.count)
         if count >= 0 { return .moved(count) }
-        return ekn_socket_must_wait(error) ? .mustWait : .failed(.sending(error))
+        return count == -Int(EAGAIN) ? .mustWait : .failed(.sending(Int32(-count)))
       }
       var count = 0
       let code = ekn_easy_send(handles.easy, bytes.baseAddress, bytes.count, &count)
@@ -60,10 +59,9 @@
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Progress {
       guard let handles else {
-        var error: Int32 = 0
-        let count = ekn_socket_receive(socket, buffer.baseAddress, buffer.count, &error)
+        let count = ekn_socket_receive(socket, buffer.baseAddress, buffer.count)
         if count >= 0 { return count == 0 ? .closed : .moved(count) }
-        return ekn_socket_must_wait(error) ? .mustWait : .failed(.receiving(error))
+        return count == -Int(EAGAIN) ? .mustWait : .failed(.receiving(Int32(-count)))
       }
       var count = 0
       let code = ekn_easy_receive(handles.easy, buffer.baseAddress, buffer.count, &count)
