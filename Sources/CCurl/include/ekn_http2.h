@@ -9,38 +9,61 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// nghttp2's session.
 typedef struct ekn_http2 ekn_http2;
 
 // Whether the library could be opened.
 bool ekn_http2_load(void);
 
+// nghttp2_nv.
 typedef struct {
   const uint8_t *name, *value;
   size_t name_length, value_length;
+  uint8_t flags;
 } ekn_http2_field;
 
-// What a body has if it has no bytes now: nothing yet, or nothing because it failed, which resets the stream.
-enum { EKN_HTTP2_PENDING = -1, EKN_HTTP2_FAILED = -2 };
+// What is used of nghttp2_frame. The last stream and the code are those of a GOAWAY alone.
+typedef struct {
+  size_t length;
+  int32_t stream;
+  uint8_t type, flags, reserved;
+  int32_t last_stream;
+  uint32_t code;
+} ekn_http2_frame;
+
+enum { EKN_HTTP2_DATA = 0, EKN_HTTP2_HEADERS = 1, EKN_HTTP2_PING = 6, EKN_HTTP2_GOAWAY = 7 };
+// Flags of DATA and HEADERS, and of PING.
+enum { EKN_HTTP2_END_STREAM = 1, EKN_HTTP2_ACK = 1 };
+// What a callback returns that failed, which resets the stream (NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE), and what a reader does that
+// has nothing yet (NGHTTP2_ERR_DEFERRED).
+enum { EKN_HTTP2_FAILED = -521, EKN_HTTP2_PENDING = -508 };
+// What a reader adds to its flags at the end of a body, and if trailers follow it.
+enum { EKN_HTTP2_IS_END = 1, EKN_HTTP2_HAS_TRAILERS = 2 };
+
+typedef int ekn_http2_frame_callback(ekn_http2 *session, const ekn_http2_frame *frame, void *context);
+typedef int ekn_http2_field_callback(
+  ekn_http2 *session, const ekn_http2_frame *frame, const uint8_t *name, size_t name_length, const uint8_t *value,
+  size_t value_length, uint8_t flags, void *context);
+typedef int ekn_http2_data_callback(
+  ekn_http2 *session, uint8_t flags, int32_t stream, const uint8_t *bytes, size_t count, void *context);
+typedef int ekn_http2_close_callback(ekn_http2 *session, int32_t stream, uint32_t code, void *context);
+// Reads the next bytes of a body into memory.
+typedef ptrdiff_t ekn_http2_reader(
+  ekn_http2 *session, int32_t stream, uint8_t *buffer, size_t length, uint32_t *flags, void **source, void *context);
 
 // Called while bytes are received or taken. They may submit and consume, but neither receive, take nor free.
 typedef struct {
   // The peer has begun to send a frame.
-  void (*frame)(void *context);
-  // A field of a head or of trailers. Returns whether the stream goes on; otherwise it is reset.
-  bool (*field)(void *context, int32_t stream, ekn_http2_field field);
-  // The fields are complete.
-  void (*head)(void *context, int32_t stream);
-  void (*data)(void *context, int32_t stream, const uint8_t *bytes, size_t count);
-  // The peer will send nothing more on the stream.
-  void (*ended)(void *context, int32_t stream);
+  ekn_http2_frame_callback *begin_frame;
+  // A field of a head or of trailers.
+  ekn_http2_field_callback *field;
+  // The frame is complete, and those that continue it.
+  ekn_http2_frame_callback *frame;
+  ekn_http2_data_callback *data;
   // The stream is closed, with an error code of RFC 9113 §7.
-  void (*closed)(void *context, int32_t stream, uint32_t code);
-  // Reads the next bytes of a body into memory, and says whether they are the last.
-  ptrdiff_t (*read)(void *context, int32_t stream, uint8_t *buffer, size_t length, bool *is_end);
-  // The peer accepts no more streams.
-  void (*goaway)(void *context, uint32_t code);
-  // A PING was acknowledged.
-  void (*pong)(void *context);
+  ekn_http2_close_callback *closed;
+  // For the bodies of requests.
+  ekn_http2_reader *read;
 } ekn_http2_callbacks;
 
 // A client's session, or NULL if there is no memory left. Its preface and settings are ready to be sent.
@@ -62,7 +85,8 @@ bool ekn_http2_is_over(ekn_http2 *session);
 const char *ekn_http2_strerror(int code);
 
 // Begins a stream, and returns its number or an error code. The fields begin with the pseudo-fields, and have names in lower case.
-int32_t ekn_http2_request(ekn_http2 *session, const ekn_http2_field *fields, size_t count, bool has_body);
+// `body` is NULL if there is none.
+int32_t ekn_http2_request(ekn_http2 *session, const ekn_http2_field *fields, size_t count, ekn_http2_reader *body);
 // Follows the body of a stream with trailer fields, from within the callback that reads its end. Returns whether it did.
 bool ekn_http2_trailers(ekn_http2 *session, int32_t stream, const ekn_http2_field *fields, size_t count);
 // Continues a body that had nothing to send.

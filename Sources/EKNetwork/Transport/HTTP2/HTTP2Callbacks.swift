@@ -36,27 +36,37 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
     }
 
     static let all = ekn_http2_callbacks(
-      frame: { connection($0)?.frameBegan() },
-      field: { connection($0)?.received(field: $2, on: $1) ?? false },
-      head: { connection($0)?.headEnded(on: $1) },
-      data: { connection($0)?.received(UnsafeRawBufferPointer(start: $2, count: $3), on: $1) },
-      ended: { connection($0)?.responseEnded(on: $1) },
-      closed: { connection($0)?.closed($1, code: $2) },
-      read: { context, number, buffer, count, isEnd in
-        var isLast = false
-        let read = connection(context)?.read(
-          into: UnsafeMutableRawBufferPointer(start: buffer, count: count), isEnd: &isLast, for: number)
-        isEnd?.pointee = isLast
-        return read ?? Int(EKN_HTTP2_FAILED)
+      begin_frame: { _, _, context in
+        connection(context)?.health.frame()
+        return 0
       },
-      goaway: { connection($0)?.goesAway(code: $1) },
-      pong: { connection($0)?.acknowledged() })
+      field: { _, frame, name, nameLength, value, valueLength, _, context in
+        let name = UnsafeRawBufferPointer(start: name, count: nameLength)
+        let value = UnsafeRawBufferPointer(start: value, count: valueLength)
+        let goesOn = connection(context)?.received(name, value, on: frame?.pointee.stream ?? 0)
+        return goesOn == true ? 0 : Int32(EKN_HTTP2_FAILED)
+      },
+      frame: { _, frame, context in
+        if let frame { connection(context)?.received(frame) }
+        return 0
+      },
+      data: { _, _, number, bytes, count, context in
+        connection(context)?.received(UnsafeRawBufferPointer(start: bytes, count: count), on: number)
+        return 0
+      },
+      closed: { _, number, code, context in
+        connection(context)?.closed(number, code: code)
+        return 0
+      },
+      read: { _, number, buffer, count, flags, _, context in
+        let space = UnsafeMutableRawBufferPointer(start: buffer, count: count)
+        guard let flags, let own = connection(context) else { return Int(EKN_HTTP2_FAILED) }
+        return own.read(into: space, &flags.pointee, for: number)
+      })
   }
 
   /// What ``HTTP2Callbacks`` calls while nghttp2 is at work.
   extension HTTP2Connection {
-    func frameBegan() { health.frame() }
-
     /// Acts on a stream, and notes whether it fails.
     private func with<Result>(_ number: Int32, _ body: (HTTP2Stream) -> Result) -> Result? {
       guard let stream = stream(number) else { return nil }
@@ -66,17 +76,22 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
       return result
     }
 
-    func received(field: ekn_http2_field, on number: Int32) -> Bool {
-      with(number) {
-        $0.field(
-          UnsafeRawBufferPointer(start: field.name, count: field.name_length),
-          UnsafeRawBufferPointer(start: field.value, count: field.value_length))
-      } ?? true
+    func received(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, on number: Int32) -> Bool {
+      with(number) { $0.field(name, value) } ?? true
     }
 
-    func headEnded(on number: Int32) {
-      with(number) { $0.headEnded() }
-      health.progressed()
+    func received(_ frame: UnsafePointer<ekn_http2_frame>) {
+      let (type, flags, number) = (Int(frame.pointee.type), Int(frame.pointee.flags), frame.pointee.stream)
+      switch type {
+      case EKN_HTTP2_HEADERS:
+        with(number) { $0.headEnded() }
+        health.progressed()
+      case EKN_HTTP2_PING where flags & EKN_HTTP2_ACK != 0: acknowledged()
+      case EKN_HTTP2_GOAWAY: goesAway(code: frame.pointee.code)
+      default: break
+      }
+      let mayEnd = type == EKN_HTTP2_HEADERS || type == EKN_HTTP2_DATA
+      if mayEnd, flags & EKN_HTTP2_END_STREAM != 0 { responseEnded(on: number) }
     }
 
     func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
@@ -89,7 +104,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
       with(number) { $0.data(data) }
     }
 
-    func responseEnded(on number: Int32) {
+    private func responseEnded(on number: Int32) {
       guard let stream = stream(number), stream.failure == nil else { return }
       // RFC 9113 §8.1: the rest of the request is not needed.
       let isComplete = stream.state.output == .complete
@@ -115,18 +130,18 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
           hasReusedConnection: stream.isReused, isFinal: stream.hasResponse))
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool, for number: Int32) -> Int {
-      guard let count = with(number, { $0.read(into: buffer, isEnd: &isEnd) }) else { return Int(EKN_HTTP2_FAILED) }
+    func read(into buffer: UnsafeMutableRawBufferPointer, _ flags: inout UInt32, for number: Int32) -> Int {
+      guard let count = with(number, { $0.read(into: buffer, &flags) }) else { return Int(EKN_HTTP2_FAILED) }
       if count > 0 { health.progressed() }
       return count
     }
 
-    func goesAway(code: UInt32) {
+    private func goesAway(code: UInt32) {
       if HTTP2ErrorCode(rawValue: code) == .http11Required { pool.avoidHTTP2(origin) }
       accepts = false
     }
 
-    func acknowledged() {
+    private func acknowledged() {
       health.acknowledged()
       let waiting = held
       held = []

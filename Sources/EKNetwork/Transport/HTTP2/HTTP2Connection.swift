@@ -105,10 +105,10 @@
       case false: return finish(stream, with: stream.failure)
       default: break
       }
-      let hasBody = stream.state.output != .complete
+      let body = stream.state.output == .complete ? nil : HTTP2Callbacks.all.read
       let head = HTTP2RequestHead(transfer.request.head, isSecure: transfer.request.isSecure)
       let number = session.map { session in
-        head.withFields { ekn_http2_request(session, $0.baseAddress, $0.count, hasBody) }
+        head.withFields { ekn_http2_request(session, $0.baseAddress, $0.count, body) }
       }
       guard let number, number > 0 else {
         return finish(stream, with: EventLoop.resourceError(url: transfer.request.url))

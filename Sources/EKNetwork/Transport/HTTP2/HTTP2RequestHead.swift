@@ -99,7 +99,7 @@
               to: ekn_http2_field(
                 name: bytes.baseAddress.map { $0 + field.name.lowerBound },
                 value: bytes.baseAddress.map { $0 + field.value.lowerBound }, name_length: field.name.count,
-                value_length: field.value.count))
+                value_length: field.value.count, flags: 0))
           }
           return body(UnsafeBufferPointer(fields))
         }

@@ -153,7 +153,7 @@ struct ReceiveWindow {
     }
 
     /// Reads the next piece of the body. Returns the number of bytes, or `EKN_HTTP2_…`.
-    func read(into buffer: UnsafeMutableRawBufferPointer, isEnd: inout Bool) -> Int {
+    func read(into buffer: UnsafeMutableRawBufferPointer, _ flags: inout UInt32) -> Int {
       guard state.output == .body, let upload = transfer.request.upload,
         !transfer.loopPauses.contains(.sending)
       else { return Int(EKN_HTTP2_PENDING) }
@@ -165,7 +165,7 @@ struct ReceiveWindow {
         transfer.loopReadBody(count)
         if transfer.loopBodyCount == upload.length {
           state.wroteBody()
-          isEnd = true
+          flags |= UInt32(EKN_HTTP2_IS_END)
         }
         return count
       case .end:
@@ -174,12 +174,14 @@ struct ReceiveWindow {
           return Int(EKN_HTTP2_FAILED)
         }
         state.wroteBody()
-        isEnd = true
+        flags |= UInt32(EKN_HTTP2_IS_END)
         let trailers = upload.trailers
-        guard trailers.isEmpty || connection.sendTrailers(HTTP2RequestHead(trailers: trailers), of: self) else {
+        guard !trailers.isEmpty else { return 0 }
+        guard connection.sendTrailers(HTTP2RequestHead(trailers: trailers), of: self) else {
           failure = EventLoop.resourceError(url: url)
           return Int(EKN_HTTP2_FAILED)
         }
+        flags |= UInt32(EKN_HTTP2_HAS_TRAILERS)
         return 0
       case .pending:
         transfer.loopPauses.insert(.sending)
