@@ -13,14 +13,7 @@
       var secureConnect: Duration?
     }
 
-    enum Outcome {
-      case opened(ConnectionBytes, Times)
-      case failed(CurlError.Failure)
-      /// A proxy's response to `CONNECT` is too long.
-      case endlessTunnel
-      /// The process has no memory or no descriptors left.
-      case noResources
-    }
+    typealias Outcome = Result<(bytes: ConnectionBytes, times: Times), CurlError.Failure>
 
     private let handles: CurlHandles
     private let endpoint: ByteTransportEndpoint
@@ -107,8 +100,8 @@
       case nil:
         stopWatching()
         handles.close()
-      case .opened(let bytes, _): bytes.close()
-      default: break
+      case .success(let opened)?: opened.bytes.close()
+      case .failure?: break
       }
     }
 
@@ -127,17 +120,17 @@
         handles.shareAuthorities()
         // The handles may outlive the opener.
         if handles.removeCallbacks(), let bytes = ConnectionBytes(handles, of: endpoint) {
-          return .opened(bytes, times)
+          return .success((bytes, times))
         }
         handles.close()
-        return .noResources
+        return .failure(.noResources)
       }
       defer { handles.close() }
-      guard !isEndless else { return .endlessTunnel }
+      guard !isEndless else { return .failure(TunnelWatch.failure) }
       var failure = handles.failure(code: code)
       failure.socketPath = endpoint.route.socketPath
       failure.hasProxy = endpoint.proxy != nil
-      return .failed(failure)
+      return .failure(failure)
     }
 
     private var times: Times {
@@ -210,11 +203,8 @@
       return size % Self.checkInterval == 0 ? .check : .proceed
     }
 
-    static func error(url: URL) -> any Error {
-      URLError(
-        .dataLengthExceedsMaximum, url: url,
-        description: "The proxy's response to CONNECT is longer than \(maximumSize) bytes")
-    }
+    static let failure = CurlError.Failure(
+      code: CurlError.excess, text: "The proxy's response to CONNECT is longer than \(maximumSize) bytes")
   }
 
   private let progressCallback: ekn_progress_callback = { context, _, _, _, _ in

@@ -4,10 +4,6 @@
 
   /// Requests and their connections.
   extension EventLoop {
-    static func resourceError(url: URL) -> any Error {
-      URLError(.unknown, url: url, description: "The process is out of resources")
-    }
-
     /// Sends a request over a connection that it may share, or that is idle, or opens one for it.
     ///
     /// - Parameter waits: Whether it may wait for a connection that is being opened for another request.
@@ -144,6 +140,7 @@
   }
 
   extension CurlError.Failure {
+    static let noResources = CurlError.Failure(code: CurlError.noResources, text: "The process is out of resources")
     static let emptyReply = CurlError.Failure(code: CurlError.emptyReply, text: "Empty reply from server")
     static let partialBody = CurlError.Failure(
       code: CurlError.partialBody, text: "The server closed the connection before the body was complete")

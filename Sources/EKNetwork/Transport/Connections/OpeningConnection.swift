@@ -56,7 +56,7 @@
       } catch {
         return error
       }
-      guard opener != nil else { return EventLoop.resourceError(url: transfer.request.url) }
+      guard opener != nil else { return CurlError.urlError(.noResources, url: transfer.request.url) }
       setTimer()
       act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
       return nil
@@ -100,22 +100,22 @@
       opener = nil
       pool.shared.opened(self)
       let transfers = transfers
-      if case .opened(let bytes, let times) = outcome {
+      switch outcome {
+      case .success(let (bytes, times)):
         for transfer in transfers { transfer.loopConnection = nil }
         self.transfers = []
-        return eventLoop.opened(self, bytes, times, for: transfers)
-      }
-      for transfer in transfers {
-        switch outcome {
-        case .opened: break
-        case .failed(let failure) where failure.code == CurlError.timeLimit && limit <= eventLoop.now:
-          eventLoop.finish(transfer, with: tooLate(transfer))
-        case .failed(let failure): eventLoop.failed(transfer, failure, .init(code: failure.code))
-        case .endlessTunnel: eventLoop.finish(transfer, with: TunnelWatch.error(url: transfer.request.url))
-        case .noResources: eventLoop.finish(transfer, with: EventLoop.resourceError(url: transfer.request.url))
+        eventLoop.opened(self, bytes, times, for: transfers)
+      case .failure(let failure):
+        let isTooLate = failure.code == CurlError.timeLimit && limit <= eventLoop.now
+        for transfer in transfers {
+          if isTooLate {
+            eventLoop.finish(transfer, with: tooLate(transfer))
+          } else {
+            eventLoop.failed(transfer, failure, .init(code: failure.code))
+          }
         }
+        close()
       }
-      close()
     }
 
     private var mustStop: Bool {

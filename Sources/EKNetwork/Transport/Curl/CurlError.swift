@@ -5,7 +5,7 @@
   /// The mapping of libcurl's result codes to the error codes of Apple's platforms.
   enum CurlError {
     /// The properties of a failed transfer that determine its code.
-    struct Failure {
+    struct Failure: Error {
       var code: Int
       /// libcurl's own message.
       var text: String
@@ -21,7 +21,9 @@
       var hasProxy = false
     }
 
-    /// `CURLE_HTTP2`, which libcurl reports for a GOAWAY that excludes the request.
+    /// `CURLE_FAILED_INIT`, for a lack of memory or descriptors.
+    static let noResources = 2
+    /// `CURLE_HTTP2`, as for a GOAWAY that excludes the request.
     static let framingLoss = 16
     /// `CURLE_OPERATION_TIMEDOUT`.
     static let timeLimit = 28
@@ -31,12 +33,16 @@
     static let partialBody = 18
     /// `CURLE_GOT_NOTHING`.
     static let emptyReply = 52
+    /// `CURLE_FILESIZE_EXCEEDED`.
+    static let excess = 63
+    /// `CURLE_HTTP2_STREAM`.
+    static let streamReset = 92
     /// The codes for a connection that ended before a response began: with `CURLE_SEND_ERROR` and `CURLE_RECV_ERROR`,
     /// and on HTTP/2 ``partialBody`` as well.
     static let connectionLosses: Set<Int> = [framingLoss, partialBody, emptyReply, 55, 56]
 
     /// Returns the error for the user: the code that an Apple developer expects, with libcurl's message.
-    static func urlError(_ failure: Failure, url: URL) -> URLError {
+    static func urlError(_ failure: Failure, url: URL?) -> URLError {
       let code = urlErrorCode(failure)
       let isHandshakeLoss = failure.code == handshakeFailure && code == .networkConnectionLost
       return URLError(code, url: url, description: text(failure), cause: isHandshakeLoss ? HandshakeLossError() : nil)
@@ -50,27 +56,50 @@
       return texts[failure.code] ?? failure.text
     }
 
+    /// Of a proxy's response to `CONNECT`, the only one that libcurl reads.
     private static let texts = [
       // Of a lack of memory libcurl says the same.
-      27: "A line of the response head is longer than 100 KB, or libcurl has no memory: let the server send less",
-      43: "The response head has a line that is no header field: the server has to be corrected",
-      65: "The connection was lost, and the body cannot be sent again: use one that can be read twice, such as a file",
-      100: "A line of the response head is longer than 100 KB: let the server send less in one field",
+      27: "A line of the proxy's response is longer than 100 KB, or libcurl has no memory",
+      43: "The proxy's response has a line that is no header field: the proxy has to be corrected",
+      100: "A line of the proxy's response is longer than 100 KB",
     ]
 
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
       if let refusal = failure.certificateRefusal { return refusal }
       return switch failure.code {
-      case 60: certificateCode(failure.verifyResult)
+      // libcurl's URL parser is stricter than Foundation's.
+      case 3: .badURL
+      // The feature is not built into this libcurl.
+      case 4: .unsupportedURL
+      // The name of the proxy, or of the host.
+      case 5, 6: .cannotFindHost
       case 7: connectCode(failure)
-      case 56: receiveCode(failure)
-      case handshakeFailure: handshakeCode(failure)
-      // RFC 9113 §8.1.1: a malformed response is a stream error of this kind. The texts of several versions.
-      case 92 where ["PROTOCOL_ERROR", "Invalid HTTP header field"].contains { failure.text.contains($0) }:
-        .badServerResponse
+      // The interface is not there; the handshake with the proxy failed.
+      case 45, 97: .cannotConnectToHost
       // From 8.21 on, an invalid key of a client certificate.
       case 43 where failure.text.contains("private key"): .clientCertificateRejected
-      default: codes[failure.code]?.code ?? .unknown
+      // What a proxy sends is not HTTP, has a malformed field, or an unwanted coding. Options are checked before.
+      case 1, 8, 43, 61: .badServerResponse
+      case framingLoss: .badServerResponse
+      // RFC 9113 §8.1.1: a malformed response is a stream error of this kind.
+      case streamReset where failure.text.contains("PROTOCOL_ERROR"): .badServerResponse
+      case partialBody, emptyReply, streamReset: .networkConnectionLost
+      // Sending failed; TLS did not shut down.
+      case 55, 80: .networkConnectionLost
+      case 56: receiveCode(failure)
+      // A line is too long, in older and in newer versions.
+      case 27, 100, excess: .dataLengthExceedsMaximum
+      case timeLimit: .timedOut
+      case handshakeFailure: handshakeCode(failure)
+      // The TLS engine is missing or does not work, there is no common cipher, TLS is required and not there, or a file of
+      // authorities or of revoked certificates cannot be read.
+      case 53, 54, 59, 64, 66, 77, 82: .secureConnectionFailed
+      case 58: .clientCertificateRejected
+      case 60: certificateCode(failure.verifyResult)
+      // The issuer, the pinned key or the status of the certificate is not as it has to be.
+      case 83, 90, 91: .serverCertificateUntrusted
+      case 98: .clientCertificateRequired
+      default: .unknown
       }
     }
 
@@ -112,53 +141,6 @@
       default: .serverCertificateUntrusted
       }
     }
-
-    /// The result codes that a transfer can end with, and why they map as they do.
-    static let codes: [Int: (code: URLError.Code, reason: String)] = [
-      1: (.badServerResponse, "the scheme was checked before; what is left is HTTP/0.9 or another protocol's greeting"),
-      2: (.unknown, "libcurl could not be initialised"),
-      3: (.badURL, "libcurl's URL parser is stricter than Foundation's"),
-      4: (.unsupportedURL, "the feature is not built into this libcurl"),
-      5: (.cannotFindHost, "the proxy's name does not resolve"),
-      6: (.cannotFindHost, "the host's name does not resolve"),
-      7: (.cannotConnectToHost, "refused, unreachable, or rejected by the proxy"),
-      8: (.badServerResponse, "the response does not begin like HTTP"),
-      16: (.badServerResponse, "HTTP/2 framing is broken"),
-      18: (.networkConnectionLost, "the connection ended before the announced length"),
-      22: (.badServerResponse, "an HTTP error where libcurl does not expect one"),
-      23: (.unknown, "a callback stopped the transfer and left its own reason"),
-      26: (.requestBodyStreamExhausted, "the request body could not be read"),
-      27: (.dataLengthExceedsMaximum, "libcurl for a header line past 100 KB"),
-      28: (.timedOut, "a time limit of libcurl's own"),
-      35: (.secureConnectionFailed, "the TLS handshake failed"),
-      42: (.unknown, "a callback stopped the transfer and left its own reason"),
-      43: (.badServerResponse, "options are checked before; what is left is a malformed header line"),
-      45: (.cannotConnectToHost, "the chosen interface is not there"),
-      47: (.httpTooManyRedirects, "not expected: the library follows redirects itself"),
-      52: (.networkConnectionLost, "the server closed without a byte of a response"),
-      53: (.secureConnectionFailed, "the TLS engine is missing"),
-      54: (.secureConnectionFailed, "the TLS engine cannot be used"),
-      55: (.networkConnectionLost, "the connection broke while sending"),
-      58: (.clientCertificateRejected, "the client certificate cannot be used"),
-      59: (.secureConnectionFailed, "no common cipher"),
-      61: (.badServerResponse, "content is not decoded below; what is left is an unwanted transfer coding"),
-      63: (.dataLengthExceedsMaximum, "longer than a size limit"),
-      64: (.secureConnectionFailed, "TLS is required and not there"),
-      65: (.networkConnectionLost, "the connection died and the body cannot be sent again"),
-      66: (.secureConnectionFailed, "the TLS engine did not start"),
-      77: (.secureConnectionFailed, "the file of trusted certificates cannot be read"),
-      80: (.networkConnectionLost, "the TLS connection did not shut down"),
-      82: (.secureConnectionFailed, "the revocation list cannot be read"),
-      83: (.serverCertificateUntrusted, "the issuer check failed"),
-      88: (.badServerResponse, "the chunked framing is broken"),
-      90: (.serverCertificateUntrusted, "the pinned key does not match"),
-      91: (.serverCertificateUntrusted, "the certificate's status is invalid"),
-      92: (.networkConnectionLost, "the HTTP/2 stream was reset"),
-      96: (.cannotConnectToHost, "the QUIC connection failed"),
-      97: (.cannotConnectToHost, "the proxy handshake failed"),
-      98: (.clientCertificateRequired, "the server asks for a client certificate"),
-      100: (.dataLengthExceedsMaximum, "newer versions for a line of the head past their limit"),
-    ]
   }
 
   extension CurlError.Failure {

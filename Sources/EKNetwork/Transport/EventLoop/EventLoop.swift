@@ -291,7 +291,9 @@
       transfer.request.upload?.setReadyHandler { [weak self, weak transfer] in
         if let self, let transfer { submit(.resumeSending(transfer)) }
       }
-      guard let pool = transfer.loopPool else { return fail(transfer, .unknown, "The process is out of resources") }
+      guard let pool = transfer.loopPool else {
+        return failed(transfer, .noResources, .init(code: CurlError.noResources))
+      }
       connect(transfer, in: pool)
       renewDeadline(of: transfer)
     }

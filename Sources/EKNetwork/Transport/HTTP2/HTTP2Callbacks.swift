@@ -119,7 +119,7 @@ enum HTTP2ErrorCode: UInt32, CaseIterable {
       let reason = HTTP2ErrorCode(rawValue: code)
       if reason == .http11Required { pool.avoidHTTP2(origin) }
       let failure = CurlError.Failure(
-        code: 92, text: "HTTP/2 stream \(number) was reset: \(HTTP2ErrorCode.name(of: code))")
+        code: CurlError.streamReset, text: "HTTP/2 stream \(number) was reset: \(HTTP2ErrorCode.name(of: code))")
       // RFC 9113 §8.7: the request was not processed.
       let wasRefused = reason == .refusedStream || reason == .http11Required && !pool.requiresHTTP2
       lost(

@@ -111,7 +111,7 @@
         head.withFields { ekn_http2_request(session, $0.baseAddress, $0.count, body) }
       }
       guard let number, number > 0 else {
-        return finish(stream, with: EventLoop.resourceError(url: transfer.request.url))
+        return finish(stream, with: CurlError.urlError(.noResources, url: transfer.request.url))
       }
       stream.number = number
       streams[number] = stream

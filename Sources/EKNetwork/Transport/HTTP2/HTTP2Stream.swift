@@ -178,7 +178,7 @@ struct ReceiveWindow {
         let trailers = upload.trailers
         guard !trailers.isEmpty else { return 0 }
         guard connection.sendTrailers(HTTP2RequestHead(trailers: trailers), of: self) else {
-          failure = EventLoop.resourceError(url: url)
+          failure = CurlError.urlError(.noResources, url: url)
           return Int(EKN_HTTP2_FAILED)
         }
         flags |= UInt32(EKN_HTTP2_HAS_TRAILERS)

@@ -103,17 +103,15 @@
 
     private func loopOpened(_ outcome: ConnectionOpener.Outcome) {
       loop.setTimer(number, milliseconds: nil)
-      let url = URL(string: address.url)
-      switch (outcome, url) {
-      case (.opened(let bytes, _), _):
-        self.bytes = bytes
+      switch outcome {
+      case .success(let opened):
+        bytes = opened.bytes
         phase = .open
         opening?.resume()
         opening = nil
-      case (.failed(let failure), _) where failure.code == CurlError.timeLimit: loopEnd(WebSocketError.timedOut)
-      case (.failed(let failure), let url?): loopEnd(CurlError.urlError(failure, url: url))
-      case (.endlessTunnel, let url?): loopEnd(TunnelWatch.error(url: url))
-      default: loopEnd(ByteTransportError.unavailable)
+      case .failure(let failure) where failure.code == CurlError.timeLimit: loopEnd(WebSocketError.timedOut)
+      case .failure(let failure) where failure.code == CurlError.noResources: loopEnd(ByteTransportError.unavailable)
+      case .failure(let failure): loopEnd(CurlError.urlError(failure, url: URL(string: address.url)))
       }
     }
 
@@ -153,8 +151,9 @@
         continuation.resume(returning: [])
       case .mustWait: break
       case .failed(let failure):
-        let refusal = failure.certificateRefusal == nil ? nil : URL(string: address.url)
-        loopEnd(refusal.map { CurlError.urlError(failure, url: $0) } ?? ByteTransportError.failed(failure.text))
+        loopEnd(
+          failure.certificateRefusal == nil
+            ? ByteTransportError.failed(failure.text) : CurlError.urlError(failure, url: URL(string: address.url)))
       }
     }
 

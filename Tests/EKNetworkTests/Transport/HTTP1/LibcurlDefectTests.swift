@@ -94,10 +94,11 @@
       (27, "Out of memory", URLError.Code.dataLengthExceedsMaximum, "longer than 100 KB"),
       (100, "A value or data field grew larger than allowed", .dataLengthExceedsMaximum, "longer than 100 KB"),
       (43, "A libcurl function was given a bad argument", .badServerResponse, "no header field"),
-      (65, "seek callback returned error 1", .networkConnectionLost, "cannot be sent again"),
       (43, "unable to set private key file", .clientCertificateRejected, "private key"),
-      (92, "HTTP/2 stream 1 was not closed cleanly: PROTOCOL_ERROR (err 1)", .badServerResponse, "not closed cleanly"),
-      (92, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost, "INTERNAL"),
+      (92, "HTTP/2 stream 1 was reset: PROTOCOL_ERROR", .badServerResponse, "was reset"),
+      (92, "HTTP/2 stream 1 was reset: INTERNAL_ERROR", .networkConnectionLost, "INTERNAL"),
+      (63, "The proxy's response to CONNECT is longer", .dataLengthExceedsMaximum, "CONNECT"),
+      (2, "The process is out of resources", .unknown, "out of resources"),
       (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
       // A port without TLS: OpenSSL and GnuTLS.
       (
