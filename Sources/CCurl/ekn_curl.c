@@ -263,17 +263,15 @@ void ekn_easy_wake(ekn_easy *easy) {
   if (curl.easy_pause(easy, 1) == 0) curl.easy_pause(easy, 0);
 }
 
-ekn_completion ekn_multi_next_completion(ekn_multi *multi) {
-  ekn_completion completion = {0, 0};
+ekn_easy *ekn_multi_next_ended(ekn_multi *multi, int *code) {
   int remaining = 0;
   ekn_message *message;
   while ((message = curl.multi_info_read(multi, &remaining))) {
     if (message->msg != EKN_MESSAGE_DONE) continue;
-    completion.easy = message->easy;
-    completion.code = message->data.result;
-    break;
+    *code = message->data.result;
+    return message->easy;
   }
-  return completion;
+  return NULL;
 }
 
 int ekn_easy_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent) {

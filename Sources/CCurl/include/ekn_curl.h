@@ -52,7 +52,6 @@ enum {
   EKN_POLL_NONE = 0,
   EKN_POLL_IN = 1,
   EKN_POLL_OUT = 2,
-  EKN_POLL_INOUT = 3,
   EKN_POLL_REMOVE = 4,
 
   EKN_CSELECT_IN = 1,
@@ -70,12 +69,6 @@ enum {
 typedef int (*ekn_progress_callback)(void *context, int64_t total, int64_t now, int64_t total_up, int64_t now_up);
 typedef int (*ekn_socket_callback)(ekn_easy *easy, int socket, int what, void *context, void *socket_context);
 typedef int (*ekn_timer_callback)(ekn_multi *multi, long milliseconds, void *context);
-
-// A connection that is open, or could not be opened, copied from libcurl's message, which is invalidated by the next call.
-typedef struct {
-  ekn_easy *easy;
-  int code;
-} ekn_completion;
 
 // A connection while it is opened.
 typedef struct {
@@ -139,8 +132,8 @@ int ekn_multi_remove(ekn_multi *multi, ekn_easy *easy);
 int ekn_multi_socket_action(ekn_multi *multi, int socket, int events, int *running);
 // Sets the timer of the multi handle of a connection that is being opened, so that libcurl is called for it at once.
 void ekn_easy_wake(ekn_easy *easy);
-// The next one; `easy` is NULL if there is none.
-ekn_completion ekn_multi_next_completion(ekn_multi *multi);
+// The next connection that is open, or could not be opened, with its result; NULL if there is none.
+ekn_easy *ekn_multi_next_ended(ekn_multi *multi, int *code);
 
 // Of an open connection (CURLOPT_CONNECT_ONLY).
 int ekn_easy_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);

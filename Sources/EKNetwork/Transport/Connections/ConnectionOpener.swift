@@ -254,10 +254,9 @@
       var running: Int32 = 0
       _ = ekn_multi_socket_action(multi, descriptor, events, &running)
       var ended: [(opener: ConnectionOpener, code: Int)] = []
-      var completion = ekn_multi_next_completion(multi)
-      while let easy = completion.easy {
-        if let opener = ConnectionOpener.of(easy) { ended.append((opener, Int(completion.code))) }
-        completion = ekn_multi_next_completion(multi)
+      var code: Int32 = 0
+      while let easy = ekn_multi_next_ended(multi, &code) {
+        if let opener = ConnectionOpener.of(easy) { ended.append((opener, Int(code))) }
       }
       // Not before libcurl has nothing more to report: an opener that has ended closes a multi handle of its own.
       for (opener, code) in ended { opener.ended(code: code) }

@@ -1,29 +1,18 @@
-/// The error codes of RFC 9113 §7.
-enum HTTP2ErrorCode: UInt32, CaseIterable {
-  case noError = 0
-  case protocolError
-  case internalError
-  case flowControlError
-  case settingsTimeout
-  case streamClosed
-  case frameSizeError
-  case refusedStream
-  case cancel
-  case compressionError
-  case connectError
-  case enhanceYourCalm
-  case inadequateSecurity
-  case http11Required
+/// The error codes of RFC 9113 §7 that are sent, or acted on.
+enum HTTP2ErrorCode: UInt32 {
+  case protocolError = 1
+  case refusedStream = 7
+  case cancel = 8
+  case enhanceYourCalm = 11
+  case http11Required = 13
 
-  /// Returns the name in the RFC, such as `PROTOCOL_ERROR`.
-  static func name(of code: UInt32) -> String {
-    switch HTTP2ErrorCode(rawValue: code) {
-    case .http11Required: "HTTP_1_1_REQUIRED"
-    case let known?:
-      "\(known)".reduce(into: "") { $0 += $1.isUppercase ? "_\($1)" : $1.uppercased() }
-    case nil: "error \(code)"
-    }
-  }
+  private static let names = [
+    "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+  ]
+
+  static func name(of code: UInt32) -> String { code < names.count ? names[Int(code)] : "error \(code)" }
 }
 
 #if os(Linux)

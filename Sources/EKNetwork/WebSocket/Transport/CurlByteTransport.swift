@@ -228,10 +228,9 @@
   struct SendBuffer {
     typealias Completion = @Sendable ((any Error)?) -> Void
 
-    /// The result of ``write(_:)``.
     struct Progress {
       /// The completions of those that were sent completely.
-      var finished: ArraySlice<Completion> = []
+      var finished: [Completion] = []
       /// Whether the rest has to wait.
       var isBlocked = false
       var failure: CurlError.Failure?
@@ -240,8 +239,9 @@
     }
 
     private struct Entry {
-      var bytes: [UInt8]
+      let bytes: [UInt8]
       var offset = 0
+      let completion: Completion
     }
 
     /// The maximum size of a write. TLS requires a write to be repeated with the same bytes: each piece begins where
@@ -249,18 +249,14 @@
     private static let pieceSize = 256 * 1024
 
     private var entries: [Entry] = []
-    private var completions: [Completion] = []
 
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
 
     mutating func append(_ bytes: [UInt8], _ completion: @escaping Completion) {
-      entries.append(Entry(bytes: bytes))
-      completions.append(completion)
+      entries.append(Entry(bytes: bytes, completion: completion))
     }
 
-    /// Sends as much as possible.
-    ///
     mutating func write(_ send: (UnsafeRawBufferPointer) -> ConnectionBytes.Progress) -> Progress {
       var progress = Progress()
       var done = 0
@@ -279,16 +275,15 @@
         case .failed(let failure): progress.failure = failure
         }
       }
-      progress.finished = completions[..<done]
+      progress.finished = entries[..<done].map { $0.completion }
       entries.removeFirst(done)
-      completions.removeFirst(done)
       return progress
     }
 
-    /// Removes everything, and returns the completions.
+    /// Returns the completions of what was not sent.
     mutating func removeAll() -> [Completion] {
-      defer { (entries, completions) = ([], []) }
-      return completions
+      defer { entries = [] }
+      return entries.map { $0.completion }
     }
   }
 #endif
