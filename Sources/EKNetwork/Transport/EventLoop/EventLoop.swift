@@ -294,8 +294,23 @@
       guard let pool = transfer.loopPool else {
         return failed(transfer, .noResources, .init(code: CurlError.noResources))
       }
+      guard isBodyAsDeclared(transfer) else { return }
       connect(transfer, in: pool)
       renewDeadline(of: transfer)
+    }
+
+    /// Whether a body is empty that is declared to be: nothing is sent before. If it is not known yet, the transfer is begun
+    /// once more when it may be.
+    private func isBodyAsDeclared(_ transfer: Transfer) -> Bool {
+      guard let upload = transfer.request.upload, upload.isDeclaredEmpty else { return true }
+      var byte: UInt8 = 0
+      switch withUnsafeMutableBytes(of: &byte, { upload.read(into: $0) }) {
+      case .end: return true
+      case .bytes: fail(transfer, .requestBodyStreamExhausted, "The body is longer than its length")
+      case .pending: transfer.loopPauses.insert(.sending)
+      case .failed(let error): finish(transfer, with: error)
+      }
+      return false
     }
 
     /// Notes that something has happened that sets another deadline, if the transfer is in progress.
@@ -326,7 +341,9 @@
     private func resume(_ transfer: Transfer, _ pause: Transfer.Pauses) {
       // More may have arrived since the consumer has read.
       if pause == .receiving, transfer.loopIsFull { return }
-      guard let connection = transfer.loopConnection, transfer.loopPauses.remove(pause) != nil else { return }
+      guard transfer.loopPool != nil, transfer.loopPauses.remove(pause) != nil else { return }
+      // It has not begun before its body is known to be empty.
+      guard let connection = transfer.loopConnection else { return begin(transfer) }
       transfer.loopLastActivity = now
       connection.resumed()
       renewDeadline(of: transfer)
@@ -339,7 +356,8 @@
           deadlines.insert(transfer, at: transfer.loopDeadline)
           continue
         }
-        let wait = !transfer.loopIsRunning ? " while all connections to the host were in use" : ""
+        let isWaiting = !transfer.loopIsRunning && transfer.loopPauses.isEmpty
+        let wait = isWaiting ? " while all connections to the host were in use" : ""
         fail(transfer, .timedOut, "The request timed out" + wait)
       }
     }

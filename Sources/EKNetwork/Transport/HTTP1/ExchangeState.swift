@@ -2,8 +2,6 @@
 /// connection can carry another exchange (RFC 9112 §9).
 struct ExchangeState {
   enum Output: Equatable {
-    /// The body is declared to be empty. Nothing is sent before it has been found to be.
-    case checking
     /// The body waits until the server asks for it (RFC 9110 §10.1.1).
     case expecting
     case body
@@ -23,18 +21,14 @@ struct ExchangeState {
 
   /// Begins the exchange once the head of the request has been written.
   ///
-  /// - Parameters:
-  ///   - expects: Whether the request has an `Expect` field.
-  ///   - isDeclaredEmpty: Whether the body has to be found to be empty.
-  init(hasBody: Bool, expects: Bool, isDeclaredEmpty: Bool = false) {
-    output = !hasBody ? .complete : isDeclaredEmpty ? .checking : expects ? .expecting : .body
-  }
+  /// - Parameter expects: Whether the request has an `Expect` field.
+  init(hasBody: Bool, expects: Bool) { output = !hasBody ? .complete : expects ? .expecting : .body }
 
   /// Whether the whole request was sent and the whole response received.
   var isComplete: Bool { output == .complete && hasEnded }
 
   /// Notes that the whole body has been written.
-  mutating func wroteBody() { if output == .body || output == .checking { output = .complete } }
+  mutating func wroteBody() { if output == .body { output = .complete } }
 
   /// Notes that nothing more can be sent. The response may have arrived nevertheless.
   mutating func failedToSend() { output = .stopped }
@@ -58,7 +52,7 @@ struct ExchangeState {
   mutating func responded(status: Int, closes: Bool) {
     isRefused = status >= 300
     switch output {
-    case .expecting, .checking: output = .stopped
+    case .expecting: output = .stopped
     case .body where isRefused && closes: output = .stopped
     default: break
     }
@@ -70,3 +64,13 @@ struct ExchangeState {
     if output != .complete { output = .stopped }
   }
 }
+
+#if os(Linux)
+  extension ExchangeState {
+    /// One that is declared to be empty was found to be, before the request was begun.
+    init(_ request: PreparedRequest) {
+      let hasBody = request.upload.map { $0.length != 0 && !$0.isDeclaredEmpty } ?? false
+      self.init(hasBody: hasBody, expects: request.hasExpectation)
+    }
+  }
+#endif

@@ -48,17 +48,14 @@
       eventLoop.sent(transfer, over: self)
       firstByte = nil
       parser = ResponseParser(url: transfer.request.url, method: transfer.request.method)
-      let upload = transfer.request.upload
-      state = ExchangeState(
-        hasBody: upload != nil && upload?.length != 0, expects: transfer.request.hasExpectation,
-        isDeclaredEmpty: upload?.isDeclaredEmpty == true)
+      state = ExchangeState(transfer.request)
       transfer.loopLastActivity = eventLoop.now
-      if state.output != .checking { output.append(transfer.request.head) }
+      output.append(transfer.request.head)
       if state.output == .expecting {
         let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
         eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(timeout))
       }
-      if upload?.length != nil { _ = fill(transfer) }
+      if transfer.request.upload?.length != nil { _ = fill(transfer) }
       write()
       guard !received.isEmpty, self.transfer != nil else { return }
       firstByte = MonotonicClock.now()
@@ -140,34 +137,28 @@
 
     /// Reads the next piece of the body. Returns whether there is anything to send.
     private func fill(_ transfer: Transfer) -> Bool {
-      let isChecking = state.output == .checking
-      guard isChecking || state.output == .body, let upload = transfer.request.upload,
-        !transfer.loopPauses.contains(.sending)
-      else { return false }
+      guard state.output == .body, let upload = transfer.request.upload, !transfer.loopPauses.contains(.sending) else {
+        return false
+      }
       let length = upload.length
       if let length, transfer.loopBodyCount >= length {
         state.wroteBody()
         return false
       }
       let rest = length.map { $0 - transfer.loopBodyCount } ?? .max
-      let result =
-        isChecking
-        ? Self.readByte(of: upload) : output.fill(upTo: rest, isChunked: length == nil) { upload.read(into: $0) }
+      let result = output.fill(upTo: rest, isChunked: length == nil) { upload.read(into: $0) }
       transfer.loopLastActivity = eventLoop.now
       switch result {
-      case .bytes where isChecking:
-        return stop(transfer, "The body is longer than its length")
       case .bytes(let count):
         transfer.loopReadBody(count)
         if transfer.loopBodyCount == length { state.wroteBody() }
         return true
       case .end:
-        guard length == nil else { return stop(transfer, "The body is shorter than its length") }
-        if isChecking {
-          output.append(transfer.request.head)
-        } else {
-          output.appendLastChunk(trailers: upload.trailers)
+        guard length == nil else {
+          eventLoop.fail(transfer, .requestBodyStreamExhausted, "The body is shorter than its length")
+          return false
         }
+        output.appendLastChunk(trailers: upload.trailers)
         state.wroteBody()
         return true
       case .pending:
@@ -184,16 +175,6 @@
       guard state.output == .stopped, transfer.loopPauses.remove(.sending) != nil else { return }
       transfer.loopLastActivity = eventLoop.now
       eventLoop.renewDeadline(of: transfer)
-    }
-
-    private func stop(_ transfer: Transfer, _ text: String) -> Bool {
-      eventLoop.fail(transfer, .requestBodyStreamExhausted, text)
-      return false
-    }
-
-    private static func readByte(of upload: any UploadSource) -> UploadRead {
-      var byte: UInt8 = 0
-      return withUnsafeMutableBytes(of: &byte) { upload.read(into: $0) }
     }
 
     // MARK: - Receiving

@@ -18,7 +18,7 @@
     private(set) var streams: [Int32: HTTP2Stream] = [:]
     /// The one that was looked up last.
     private var latest: HTTP2Stream?
-    /// The requests that wait for a PING to be acknowledged, or for a body that may be empty.
+    /// The requests that wait for a PING to be acknowledged.
     var held: [HTTP2Stream] = []
     var failing: [HTTP2Stream] = []
     /// What the streams may receive together.
@@ -100,11 +100,6 @@
         held.append(stream)
         return ping()
       }
-      switch stream.checkEmptyBody() {
-      case nil: return held.append(stream)
-      case false: return finish(stream, with: stream.failure)
-      default: break
-      }
       let body = stream.state.output == .complete ? nil : HTTP2Callbacks.all.read
       let head = HTTP2RequestHead(transfer.request.head, isSecure: transfer.request.isSecure)
       let number = session.map { session in
@@ -124,12 +119,7 @@
 
     /// Continues to send a body.
     func sendMore(_ stream: HTTP2Stream) {
-      if stream.number > 0 {
-        if let session { ekn_http2_resume(session, stream.number) }
-      } else if stream.state.output == .checking, let index = held.firstIndex(where: { $0 === stream }) {
-        held.remove(at: index)
-        submit(stream)
-      }
+      if stream.number > 0, let session { ekn_http2_resume(session, stream.number) }
       mustFlush()
     }
 

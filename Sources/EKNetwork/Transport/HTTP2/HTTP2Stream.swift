@@ -58,10 +58,7 @@ struct ReceiveWindow {
       self.transfer = transfer
       self.connection = connection
       self.isReused = isReused
-      let upload = transfer.request.upload
-      state = ExchangeState(
-        hasBody: upload != nil && upload?.length != 0, expects: transfer.request.hasExpectation,
-        isDeclaredEmpty: upload?.isDeclaredEmpty == true)
+      state = ExchangeState(transfer.request)
     }
 
     var carrier: LoopConnection { connection }
@@ -134,23 +131,6 @@ struct ReceiveWindow {
     }
 
     // MARK: - Sending
-
-    /// Finds out whether a body that is declared to be empty is. Returns `nil` if that is not known yet.
-    func checkEmptyBody() -> Bool? {
-      guard state.output == .checking, let upload = transfer.request.upload else { return true }
-      var byte: UInt8 = 0
-      switch withUnsafeMutableBytes(of: &byte, { upload.read(into: $0) }) {
-      case .bytes: fail(.requestBodyStreamExhausted, "The body is longer than its length")
-      case .end:
-        state.wroteBody()
-        return true
-      case .pending:
-        transfer.loopPauses.insert(.sending)
-        return nil
-      case .failed(let error): failure = error
-      }
-      return false
-    }
 
     /// Reads the next piece of the body. Returns the number of bytes, or `EKN_HTTP2_…`.
     func read(into buffer: UnsafeMutableRawBufferPointer, _ flags: inout UInt32) -> Int {

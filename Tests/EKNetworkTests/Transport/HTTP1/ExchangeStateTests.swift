@@ -54,16 +54,6 @@ import Testing
     #expect(state.output == output && state.isComplete == isComplete)
   }
 
-  @Test func bodyIsFoundToBeEmptyFirst() {
-    var state = ExchangeState(hasBody: true, expects: true, isDeclaredEmpty: true)
-    #expect(state.output == .checking)
-    state.wroteBody()
-    #expect(state.output == .complete)
-    state = ExchangeState(hasBody: true, expects: false, isDeclaredEmpty: true)
-    state.responded(status: 200, closes: false)
-    #expect(state.output == .stopped)
-  }
-
   @Test func requestWithoutBodyIsCompleteAtOnce() {
     var state = ExchangeState(hasBody: false, expects: true)
     #expect(state.output == .complete && !state.isComplete)
