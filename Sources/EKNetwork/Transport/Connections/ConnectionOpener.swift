@@ -272,7 +272,7 @@
     func close() { ekn_multi_cleanup(multi) }
 
     fileprivate func noteTimer(_ milliseconds: Int) {
-      timer = LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now()) ?? .max
+      timer = LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now())
       onTimer?(milliseconds)
     }
   }

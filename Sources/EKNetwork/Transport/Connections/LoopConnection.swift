@@ -145,11 +145,11 @@
       connection.pool.idle.closed(connection)
     }
 
-    /// Sets when a connection in use has to be called; `nil` for never.
-    mutating func setTimer(_ connection: LoopConnection, at time: UInt64?) {
+    /// Sets when a connection in use has to be called; `.max` for never.
+    mutating func setTimer(_ connection: LoopConnection, at time: UInt64) {
       guard !connection.isIdle else { return }
       timers.remove(connection)
-      if let time { timers.insert(connection, at: time) }
+      if time < .max { timers.insert(connection, at: time) }
     }
 
     mutating func nextTimer(now: UInt64) -> LoopConnection? { timers.popFirst(notAfter: now) }

@@ -10,7 +10,7 @@
     private var opener: ConnectionOpener?
     private var transfers: [Transfer] = []
     /// When libcurl has to be called.
-    private var openerTimer: UInt64?
+    private var openerTimer = UInt64.max
     /// When it has taken too long.
     private var limit = UInt64.max
     /// When libcurl's own limit ends it, if not after a day. It cannot be moved: an old libcurl has distributed it among the
@@ -62,10 +62,7 @@
       return nil
     }
 
-    private func setTimer() {
-      let time = min(openerTimer ?? .max, limit)
-      eventLoop.connections.setTimer(self, at: time == .max ? nil : time)
-    }
+    private func setTimer() { eventLoop.connections.setTimer(self, at: min(openerTimer, limit)) }
 
     /// Lets another request wait for it.
     func join(_ transfer: Transfer) {

@@ -264,9 +264,9 @@ struct DirectWait {
 
 /// Conversions of libcurl's and epoll's delays, in nanoseconds of the loop's clock.
 enum LoopTime {
-  /// Returns when a timer that libcurl requests is due, or `nil` if it requests none (less than 0).
-  static func timer(milliseconds: Int, now: UInt64) -> UInt64? {
-    guard milliseconds >= 0 else { return nil }
+  /// Returns when a timer that libcurl requests is due, or `.max` if it requests none (less than 0).
+  static func timer(milliseconds: Int, now: UInt64) -> UInt64 {
+    guard milliseconds >= 0 else { return .max }
     // libcurl rounds its delay down, and does not request the timer again after a call that comes too early.
     return milliseconds == 0
       ? 0 : now.addingClamped((.milliseconds(milliseconds) + Duration.milliseconds(1)).clampedNanoseconds)

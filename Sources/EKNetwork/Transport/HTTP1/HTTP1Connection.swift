@@ -298,7 +298,7 @@
     // MARK: - The end of an exchange
 
     private func detach() {
-      eventLoop.connections.setTimer(self, at: nil)
+      eventLoop.connections.setTimer(self, at: .max)
       transfer?.loopConnection = nil
       transfer = nil
       parser = nil

@@ -332,7 +332,7 @@
       let what = Int32(EKN_POLL_IN) | (isOutputLeft && !outputNeedsInput ? Int32(EKN_POLL_OUT) : 0)
       eventLoop.watch(bytes.socket, what, connection: number)
       guard !self.isIdle else { return }
-      eventLoop.connections.setTimer(self, at: isIdle ? nil : nextTimer)
+      eventLoop.connections.setTimer(self, at: isIdle ? .max : nextTimer)
       if isIdle {
         pool.idle.noteIdle(self, until: eventLoop.now.addingClamped(eventLoop.pools.lifetime))?.close()
       }
@@ -347,11 +347,11 @@
       for stream in unsent.sorted(by: { $0.number < $1.number }).suffix(surplus) { eventLoop.requeue(stream.transfer) }
     }
 
-    private var nextTimer: UInt64? {
+    private var nextTimer: UInt64 {
       if hasUnreadBytes { return eventLoop.now }
-      let retry = outputNeedsInput ? eventLoop.now.addingClamped(Self.retryInterval) : nil
+      let retry = outputNeedsInput ? eventLoop.now.addingClamped(Self.retryInterval) : .max
       let ping = held.isEmpty ? nil : health.pingDeadline
-      return [retry, ping, expecting.first?.end].compactMap { $0 }.min()
+      return min(retry, ping ?? .max, expecting.first?.end ?? .max)
     }
 
     // MARK: - The end of the connection

@@ -75,7 +75,7 @@
         opener = try ConnectionOpener(
           address, capabilities,
           watch: { [unowned self] in loop.watch($0, $1, number: number) },
-          setTimer: { [unowned self] in loop.setTimer(number, milliseconds: $0 < 0 ? nil : $0) },
+          setTimer: { [unowned self] in loop.setTimer(number, milliseconds: $0) },
           mustStop: { [unowned self] in isCancelled.withLock { $0 } })
       } catch {
         return loopEnd(error)
@@ -102,7 +102,7 @@
     }
 
     private func loopOpened(_ outcome: ConnectionOpener.Outcome) {
-      loop.setTimer(number, milliseconds: nil)
+      loop.setTimer(number, milliseconds: -1)
       switch outcome {
       case .success(let opened):
         bytes = opened.bytes

@@ -56,9 +56,10 @@
       timers[number] = nil
     }
 
-    /// Sets when to call a connection again that is being opened, or that cannot send; `nil` removes the timer.
-    func setTimer(_ number: UInt32, milliseconds: Int?) {
-      timers[number] = milliseconds.flatMap { LoopTime.timer(milliseconds: $0, now: MonotonicClock.now()) }
+    /// Sets when to call a connection again that is being opened, or that cannot send; -1 for never.
+    func setTimer(_ number: UInt32, milliseconds: Int) {
+      let time = LoopTime.timer(milliseconds: milliseconds, now: MonotonicClock.now())
+      timers[number] = time < .max ? time : nil
     }
 
     func watch(_ socket: Int32, _ what: Int32, number: UInt32) {
