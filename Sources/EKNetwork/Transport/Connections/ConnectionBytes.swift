@@ -24,17 +24,20 @@
     }
 
     /// Takes over a connection that libcurl has opened. Returns `nil` if there are no descriptors left.
+    ///
+    /// Where they are not needed, the handles are closed. libcurl reads from a socket that it closes: it is given another one.
     init?(_ handles: CurlHandles, of endpoint: ByteTransportEndpoint) {
       let bare = ekn_easy_socket(handles.easy)
       guard bare >= 0 else { return nil }
       let needsHandles = Self.needsHandles(endpoint)
-      socket = needsHandles ? bare : handles.takeSocket(bare)
+      socket = needsHandles ? bare : ekn_socket_replace(bare)
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
+      if !needsHandles { handles.close() }
     }
 
     /// Whether HTTP/2 was negotiated. Requires that something was sent, or was tried to be received.
-    var hasNegotiatedHTTP2: Bool { handles?.hasNegotiatedHTTP2 == true }
+    var hasNegotiatedHTTP2: Bool { handles.map { ekn_easy_has_chosen_http2($0.easy) } ?? false }
 
     /// Whether there may be bytes that have left the socket and have not been received.
     var mayHoldBytes: Bool { handles != nil }

@@ -15,7 +15,7 @@
         // One that may be sent again need not know whether the server has just left. One that only connects is to find out.
         let mustKnow = !transfer.request.isIdempotent || resends.hasResent || transfer.request.onlyConnects
         if connection.isIdle, mustKnow {
-          connection.readBeforeUse()
+          connection.read()
           guard connection.hasRoom else { continue }
         }
         return connection.begin(transfer)
@@ -84,9 +84,6 @@
       connection.begin(first, received: received)
       for transfer in transfers.dropFirst() { connect(transfer, in: opening.pool, waits: false) }
     }
-
-    /// Ends a transfer that was only to open a connection.
-    func connected(_ transfer: Transfer) { finish(transfer, with: Transfer.IsConnected()) }
 
     /// Handles the end of a connection, or of a stream, before its response was complete.
     func failed(_ transfer: Transfer, _ failure: CurlError.Failure, _ ending: ResendState.Ending) {

@@ -21,10 +21,7 @@ enum ContentCoding {
 
     /// The codings that this machine can decode, for `Accept-Encoding`.
     static let acceptEncoding: String? = {
-      let available = [
-        ("gzip", EKN_CODEC_GZIP), ("deflate", EKN_CODEC_DEFLATE), ("br", EKN_CODEC_BROTLI), ("zstd", EKN_CODEC_ZSTD),
-      ]
-      .filter { ekn_codec_available($0.1) }.map(\.0)
+      let available = ["gzip", "deflate", "br", "zstd"].filter { codec(named: $0).map(ekn_codec_available) == true }
       return available.isEmpty ? nil : available.joined(separator: ", ")
     }()
 

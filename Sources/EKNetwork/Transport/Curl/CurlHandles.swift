@@ -133,19 +133,6 @@
     /// Returns why the connection could not be opened, as libcurl reports it.
     func failure(code: Int) -> CurlError.Failure { CurlError.Failure(code: code, of: easy, errorText: errorText) }
 
-    /// Takes over the socket of an open connection without TLS, and closes the handles, which a connection that may
-    /// last does not need. Returns -1 if there are no descriptors left.
-    ///
-    /// libcurl reads from a socket that it closes. It is given another one.
-    func takeSocket(_ socket: Int32) -> Int32 {
-      let taken = ekn_socket_replace(socket)
-      if taken >= 0 { close() }
-      return taken
-    }
-
-    /// Whether HTTP/2 was negotiated. Requires that the connection was used.
-    var hasNegotiatedHTTP2: Bool { ekn_easy_has_chosen_http2(easy) }
-
     /// Makes TLS read what is there at once. Requires that something was sent.
     func readAhead() {
       guard !readsAhead else { return }

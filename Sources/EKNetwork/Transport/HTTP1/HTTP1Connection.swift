@@ -40,7 +40,7 @@
       guard !transfer.request.onlyConnects else {
         exchangeCount = max(1, exchangeCount)
         if received.isEmpty { park() } else { close() }
-        return eventLoop.connected(transfer)
+        return eventLoop.finish(transfer, with: Transfer.IsConnected())
       }
       self.transfer = transfer
       transfer.loopConnection = self

@@ -76,7 +76,7 @@
         hasServed = true
         // From now on it is idle for as long as a new one.
         mustFlush()
-        return eventLoop.connected(transfer)
+        return eventLoop.finish(transfer, with: Transfer.IsConnected())
       }
       let stream = HTTP2Stream(transfer, on: self, isReused: hasServed)
       hasServed = true
@@ -226,11 +226,8 @@
       }
     }
 
-    /// Takes what has arrived on an idle connection, which may be its end.
-    func readBeforeUse() { read() }
-
     /// - Parameter failure: Why nothing can be sent any more. The responses may have been sent before.
-    private func read(orEndWith failure: CurlError.Failure? = nil) {
+    func read(orEndWith failure: CurlError.Failure? = nil) {
       hasUnreadBytes = true
       for _ in 0..<Self.maximumReads {
         guard let bytes else { return }
