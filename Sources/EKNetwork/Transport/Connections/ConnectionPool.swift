@@ -60,7 +60,6 @@
     /// When ``cleanUp(now:)`` is due; `.max` for never.
     var cleanup: UInt64 { pools.reduce(.max) { min($0, $1?.end ?? .max, $1?.idle.firstEnd ?? .max) } }
 
-    /// The number of pools.
     var count: Int { numbers.count }
 
     /// Returns the pool of an identity, which is in use until ``release(_:now:)``.
@@ -129,7 +128,6 @@
     /// Notes that the pool has one more connection, which is in use.
     mutating func opened() { count += 1 }
 
-    /// Notes that a connection of the pool is closed.
     mutating func closed(_ connection: LoopConnection) {
       count -= 1
       if connection.isIdle {
@@ -153,7 +151,6 @@
       return idleCount > Self.maximum + count - idleCount ? ends.popFirst(notAfter: .max) : nil
     }
 
-    /// Whether there is one.
     func has(_ origin: Origin) -> Bool { byOrigin[origin]?.isEmpty == false }
 
     /// Returns the connection that was used last, if one is idle. It is not idle any more.
@@ -164,14 +161,12 @@
       return connection
     }
 
-    /// Notes that an idle connection is in use.
     mutating func noteInUse(_ connection: LoopConnection) {
       idleCount -= 1
       connection.isIdle = false
       ends.remove(connection)
     }
 
-    /// Returns an idle connection to close, because its time is over.
     mutating func nextExpired(now: UInt64) -> LoopConnection? { ends.popFirst(notAfter: now) }
   }
 

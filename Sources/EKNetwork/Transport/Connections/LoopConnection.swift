@@ -31,7 +31,6 @@
       directWait = other.directWait
     }
 
-    /// Handles a socket that is ready.
     func ready(_ descriptor: Int32, events: Int32) {}
 
     /// The socket, if nothing is left to be done but to wait for the response to one request.
@@ -52,10 +51,8 @@
     /// The number of bytes that it has not passed to the kernel.
     var unsentCount: Int { 0 }
 
-    /// Handles the timer of the connection.
     func timerFired() {}
 
-    /// Closes the connection.
     func close() {}
   }
 
@@ -94,7 +91,6 @@
 
   /// What carries a transfer on an event loop's own connections.
   protocol LoopExchange: AnyObject {
-    /// The connection.
     var carrier: LoopConnection { get }
     /// Continues after the transfer was paused: its consumer has read, or its body has something to send.
     func resumed()
@@ -104,11 +100,9 @@
     func delivered()
     /// Ends the exchange before the response is complete.
     func abandon(_ transfer: Transfer)
-    /// The timings of the exchange.
     func timings(of transfer: Transfer) -> NetworkTimings
   }
 
-  /// The connections of an event loop.
   struct LoopConnections {
     private var connections: [UInt32: LoopConnection] = [:]
     /// The timers of those in use.
@@ -120,7 +114,6 @@
 
     subscript(number: UInt32) -> LoopConnection? { connections[number] }
 
-    /// Returns a number that no connection has.
     mutating func nextNumber() -> UInt32 {
       // 0 stands for ``EventLoop/opening``, and the largest tag is that of the waker.
       repeat { lastNumber = (lastNumber + 1) & 0x3FFF_FFFF } while lastNumber == 0 || connections[lastNumber] != nil
@@ -137,7 +130,6 @@
       if let old = connections.updateValue(connection, forKey: connection.number) { timers.remove(old) }
     }
 
-    /// Forgets a connection that is closed.
     mutating func remove(_ connection: LoopConnection) {
       guard connections[connection.number] === connection else { return }
       connections[connection.number] = nil

@@ -164,9 +164,7 @@ enum ContentCoding {
     }
   }
 
-  /// An incremental decoder for one content coding.
   final class ContentDecoder {
-    /// The ways in which a body can be invalid.
     enum Failure: Error {
       case corrupt
       case truncated
@@ -236,7 +234,6 @@ final class InflationMeter: @unchecked Sendable {
 
   init(factor: Int?) { self.factor = factor }
 
-  /// Adds bytes received from the wire.
   func received(_ count: Int) { received += Int64(count) }
 
   /// Returns whether a layer may have produced that many bytes from what has been received.
@@ -249,7 +246,6 @@ final class InflationMeter: @unchecked Sendable {
 
 /// The underlying error of a body whose content coding is not complete, although the body has ended without an error.
 struct TruncatedContentError: Error {
-  /// Whether it is the reason for an error.
   static func isCause(of error: any Error) -> Bool {
     (error as? URLError)?.userInfo[NSUnderlyingErrorKey] is TruncatedContentError
   }

@@ -125,7 +125,6 @@
     static let always = CurlVersion(0, 0)..<CurlVersion(256, 0)
   }
 
-  /// A version of libcurl, such as 7.88.1.
   struct CurlVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     let major: Int
     let minor: Int
@@ -149,7 +148,6 @@
     }
   }
 
-  /// The libcurl of the process.
   enum CurlLibrary {
     /// Its capabilities, or why it is not used.
     static let state: Result<CurlCapabilities, Unusable> = load()

@@ -175,7 +175,6 @@
       stamps = files.map { FileStamp(path: $0) }
     }
 
-    /// Whether there are none.
     var isEmpty: Bool { stamps.allSatisfy { $0 == nil } }
   }
 
@@ -183,7 +182,6 @@
   /// Those of a system take each connection 20 ms and a megabyte otherwise.
   final class SharedAuthorities: Sendable {
     static let ofProcess = SharedAuthorities()
-    /// How many are kept.
     static let limit = 8
 
     /// The latest come last. Each has a reference.

@@ -22,12 +22,10 @@
       note(option, ekn_easy_set_pointer(easy, option.rawValue, pointer))
     }
 
-    /// Records the result of a libcurl call that sets an option.
     mutating func note(_ option: CurlOption, _ code: Int32) {
       if code != 0, refused == nil, option.isRequired { refused = option }
     }
 
-    /// Records that an option could not be set.
     mutating func refuse(_ option: CurlOption) { if refused == nil { refused = option } }
 
     /// The reason why the transfer must not begin; `nil` if it may.
@@ -37,7 +35,6 @@
   }
 
   extension TLSOptions {
-    /// The corresponding options of libcurl.
     var curlOptions: [(option: CurlOption, value: String)] {
       var options: [(CurlOption, String?)] = [
         (.cainfo, certificateAuthorityFile?.path),
@@ -134,7 +131,6 @@
     case url = 10002
     case xferinfofunction = 20219
 
-    /// The option's name in libcurl.
     var name: String {
       String(describing: self).reduce(into: "CURLOPT_") { name, letter in
         if letter.isUppercase { name += "_" }

@@ -3,7 +3,6 @@
 struct DeadlineHeap<Element: DeadlineHeapElement> {
   private var entries: [(deadline: UInt64, element: Element)] = []
 
-  /// The earliest deadline.
   var first: UInt64? { entries.first?.deadline }
 
   mutating func insert(_ element: Element, at deadline: UInt64) {
@@ -66,7 +65,6 @@ struct DeadlineHeap<Element: DeadlineHeapElement> {
   }
 }
 
-/// An element of a ``DeadlineHeap``.
 protocol DeadlineHeapElement: AnyObject {
   /// The element's index in the heap; -1 if it is in none.
   var deadlineIndex: Int { get set }

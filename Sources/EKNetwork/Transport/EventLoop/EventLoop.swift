@@ -114,13 +114,11 @@
       poller.submit(operation)
     }
 
-    /// The number of pools.
     var poolCount: Int { turn.withLock { _ in pools.count } }
 
     /// The number of responses for which the threads have waited that had sent the requests.
     var directResponseCount: Int { turn.withLock { $0.directResponseCount } }
 
-    /// The number of sockets that the poller watches.
     var watchedCount: Int { turn.withLock { _ in sockets.count } }
 
     // MARK: - The caller's thread
@@ -266,7 +264,6 @@
       }
     }
 
-    /// Puts a transfer into its queue.
     private func start(_ transfer: Transfer) {
       guard !transfer.isOver else { return }
       let pool = pools.acquire(transfer.request.connection)
@@ -278,7 +275,6 @@
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
-    /// Begins the transfers that may begin.
     private func admit() {
       while let (transfer, _) = queue.next(room: { pools.room(at: $0) }) { begin(transfer) }
     }
@@ -387,7 +383,6 @@
     }
   }
 
-  /// Delivery to consumers.
   extension EventLoop {
     func markDirty(_ transfer: Transfer) {
       guard !transfer.loopIsDirty else { return }

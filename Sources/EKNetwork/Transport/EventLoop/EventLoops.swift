@@ -62,17 +62,13 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
       return loops[assignments.withLock { $0.index(of: origin) }]
     }
 
-    /// The number of connection pools.
     var poolCount: Int { loops.started.reduce(0) { $0 + $1.poolCount } }
 
-    /// The number of responses for which threads have waited that had sent the requests.
     var directResponseCount: Int { loops.started.reduce(0) { $0 + $1.directResponseCount } }
 
-    /// The number of watched sockets.
     var watchedCount: Int { loops.started.reduce(0) { $0 + $1.watchedCount } }
   }
 
-  /// The number of event loops of a process.
   enum LoopCount {
     /// The environment variable that sets the number.
     static let variable = "EKNETWORK_EVENT_LOOPS"
@@ -102,7 +98,6 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
 
     var count: Int { slots.count }
 
-    /// The loops that have been started.
     var started: [Loop] { slots.compactMap { $0.withLock(\.self) } }
 
     subscript(index: Int) -> Loop? {

@@ -119,7 +119,6 @@ struct WatchedSockets {
   /// Indexed by descriptor: the system assigns the smallest number that is free.
   private var sockets: [Socket] = []
 
-  /// The number of sockets that the poller watches.
   var count: Int { sockets.count { $0.events != nil } }
 
   /// Notes that a socket is to be watched, and returns whether the poller has to be called.

@@ -83,7 +83,6 @@ struct RequestQueue<Request> {
 
   /// The number of requests, waiting or in progress.
   private(set) var count = 0
-  /// The number of requests that wait.
   private(set) var waitingCount = 0
   /// The number of origins, counted for each session, that have requests.
   var originCount: Int { queueIndex.values.count { !queues[$0].isUnused } }
@@ -283,7 +282,6 @@ struct ConnectionLimit {
 
   init(connections: Int) { self.connections = max(1, connections) }
 
-  /// Whether nothing is in progress.
   var isUnused: Bool { connecting == 0 && exchanges.isEmpty }
 
   /// Returns whether one more request may begin.
@@ -300,7 +298,6 @@ struct ConnectionLimit {
 
   mutating func begin() { connecting += 1 }
 
-  /// Notes that a request is being sent.
   mutating func sent(over connection: UInt32) {
     connecting -= 1
     exchanges[connection, default: 0] += 1

@@ -108,7 +108,6 @@
 
     // MARK: - Sending
 
-    /// Writes as much of the request as possible.
     private func write() {
       for _ in 0..<Self.maximumWrites {
         guard let bytes, let transfer else { return }
@@ -260,7 +259,6 @@
       head.statusCode == 408 && exchangeCount > 1 && parser?.mayPersist == false
     }
 
-    /// Handles the end of a response.
     private func ended(_ transfer: Transfer, hasSurplus: Bool) {
       state.ended()
       transfer.loopNoteEnd(trailers: parser?.trailers)

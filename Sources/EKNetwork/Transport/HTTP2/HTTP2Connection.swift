@@ -12,7 +12,6 @@
     /// The number of requests at once, whatever the server allows.
     private static let maximumStreams = 100
 
-    /// When it was opened.
     let opened: UInt64
     var session: OpaquePointer?
     private(set) var streams: [Int32: HTTP2Stream] = [:]
@@ -28,7 +27,6 @@
     var health: ConnectionHealth
     /// Whether the server takes more requests.
     var accepts = true
-    /// Whether a request was sent over it.
     private var hasServed = false
     private var output: [UInt8] = []
     private var outputStart = 0
@@ -117,7 +115,6 @@
       }
     }
 
-    /// Continues to send a body.
     func sendMore(_ stream: HTTP2Stream) {
       if stream.number > 0, let session { ekn_http2_resume(session, stream.number) }
       mustFlush()
@@ -246,7 +243,6 @@
       if let failure, bytes != nil { ended(failure) }
     }
 
-    /// Takes what has arrived before.
     func received(_ bytes: [UInt8]) { bytes.withUnsafeBytes { received($0) } }
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
@@ -279,7 +275,6 @@
       eventLoop.unsent.append(self)
     }
 
-    /// Sends as much as possible.
     func flush() {
       isToBeFlushed = false
       outputNeedsInput = false

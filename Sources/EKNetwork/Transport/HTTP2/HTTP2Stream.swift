@@ -101,7 +101,6 @@ struct ReceiveWindow {
       return true
     }
 
-    /// Handles the end of a head or of trailers.
     func headEnded() {
       guard failure == nil, !hasHead || !head.isEmpty else { return }
       head += "\r\n".utf8

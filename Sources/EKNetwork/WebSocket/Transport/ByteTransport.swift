@@ -2,7 +2,6 @@ import Foundation
 
 /// A byte stream, with or without TLS, that carries a WebSocket connection.
 protocol ByteTransport: AnyObject, Sendable {
-  /// Opens the connection.
   func open() async throws
   /// Returns the next bytes, empty when the peer has ended the connection. One call at a time: unread bytes stay in the
   /// system's buffers, which slows the peer down.
@@ -36,7 +35,6 @@ enum ByteTransportError: Error, Equatable {
   /// Neither libcurl nor the Network framework is available.
   case unavailable
 
-  /// The reason in an error for the caller.
   var reason: String {
     switch self {
     case .cancelled: "It was cancelled"
@@ -46,7 +44,6 @@ enum ByteTransportError: Error, Equatable {
   }
 }
 
-/// The factory for the platform's byte transport.
 enum ByteTransports {
   static func make(
     _ address: ByteTransportEndpoint, _ options: WebSocketOptions = WebSocketOptions()
