@@ -53,7 +53,7 @@ typedef ptrdiff_t ekn_http2_reader(
 
 // Called while bytes are received or taken. They may submit and consume, but neither receive, take nor free.
 typedef struct {
-  // The peer has begun to send a frame.
+  // The peer has begun to send a frame, of which there is only the head.
   ekn_http2_frame_callback *begin_frame;
   // A field of a head or of trailers.
   ekn_http2_field_callback *field;
