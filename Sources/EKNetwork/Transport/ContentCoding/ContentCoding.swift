@@ -130,7 +130,11 @@ enum ContentCoding {
         }
       } catch let failure as ContentDecoder.Failure {
         body.cancel()
-        throw failure.urlError(url)
+        let isTruncated = failure == .truncated
+        throw URLError(
+          .cannotDecodeContentData, url: url,
+          description: isTruncated ? "The encoded body ends too early" : "The encoded body is corrupt",
+          cause: isTruncated ? TruncatedContentError() : nil)
       }
     }
 
@@ -149,18 +153,6 @@ enum ContentCoding {
       guard let factor = meter.factor, !meter.allows(decoded) else { return }
       body.cancel()
       throw ResponseLimitError(limit: .inflation(factor), url: url)
-    }
-  }
-
-  extension ContentDecoder.Failure {
-    fileprivate func urlError(_ url: URL) -> URLError {
-      switch self {
-      case .corrupt: URLError(.cannotDecodeContentData, url: url, description: "The encoded body is corrupt")
-      case .truncated:
-        URLError(
-          .cannotDecodeContentData, url: url, description: "The encoded body ends too early",
-          cause: TruncatedContentError())
-      }
     }
   }
 

@@ -73,7 +73,8 @@
       case 4: .unsupportedURL
       // The name of the proxy, or of the host.
       case 5, 6: .cannotFindHost
-      case 7: connectCode(failure)
+      // From 8.21 on, also a proxy that opens no tunnel, or requires authentication (RFC 9110 §15.5.8).
+      case 7: failure.proxyStatus == 407 ? .userAuthenticationRequired : .cannotConnectToHost
       // The interface is not there; the handshake with the proxy failed.
       case 45, 97: .cannotConnectToHost
       // From 8.21 on, an invalid key of a client certificate.
@@ -101,12 +102,6 @@
       case 98: .clientCertificateRequired
       default: .unknown
       }
-    }
-
-    /// Maps `CURLE_COULDNT_CONNECT`, which from 8.21 on also stands for a proxy that opens no tunnel.
-    private static func connectCode(_ failure: Failure) -> URLError.Code {
-      // RFC 9110 §15.5.8: the proxy requires authentication.
-      failure.proxyStatus == 407 ? .userAuthenticationRequired : .cannotConnectToHost
     }
 
     /// Maps `CURLE_RECV_ERROR`, which stands both for a broken connection and for invalid framing.

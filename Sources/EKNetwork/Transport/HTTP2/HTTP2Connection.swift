@@ -120,12 +120,6 @@
       mustFlush()
     }
 
-    /// Ends the body of a stream, which has just been read to its end, with trailers instead of its last frame.
-    func sendTrailers(_ trailers: HTTP2RequestHead, of stream: HTTP2Stream) -> Bool {
-      guard let session else { return false }
-      return trailers.withFields { ekn_http2_trailers(session, stream.number, $0.baseAddress, $0.count) }
-    }
-
     /// How much the windows may grow, so that streams that are not read any more leave room for others.
     var spareWindow: Int { ReceiveWindow.connection / 2 - windows }
 

@@ -156,7 +156,10 @@ struct ReceiveWindow {
         flags |= UInt32(EKN_HTTP2_IS_END)
         let trailers = upload.trailers
         guard !trailers.isEmpty else { return 0 }
-        guard connection.sendTrailers(HTTP2RequestHead(trailers: trailers), of: self) else {
+        let isFollowed = HTTP2RequestHead(trailers: trailers).withFields {
+          ekn_http2_trailers(connection.session, number, $0.baseAddress, $0.count)
+        }
+        guard isFollowed else {
           failure = CurlError.urlError(.noResources, url: url)
           return Int(EKN_HTTP2_FAILED)
         }
