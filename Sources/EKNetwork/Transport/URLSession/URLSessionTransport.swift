@@ -99,7 +99,7 @@ struct URLSessionTransport: Transport {
     #endif
     let body = URLSessionBody(taskResponse)
     let head = try await taskResponse.head()
-    return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
+    return TransportResponse(head: head, body: body, redirect: taskResponse.redirect)
   }
 }
 
