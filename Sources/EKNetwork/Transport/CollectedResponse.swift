@@ -108,7 +108,6 @@ struct FixedResponseTransport: Transport {
   let wire: any Transport
 
   var resolvesRedirects: Bool { true }
-  var resourceTimeout: Duration? { nil }
   var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse { response }
