@@ -88,7 +88,8 @@ struct SessionTask: Sendable {
   private func store(_ response: HTTPURLResponse) {
     guard let cookies, let url = response.url ?? original.url else { return }
     guard let lines = response.value(forHTTPHeaderField: "Set-Cookie") else { return }
-    cookies.store(setCookieLines: SetCookieLine.split(joined: lines), for: url, request: original)
+    let split = SetCookieLine.split(joined: lines).map { Array($0.utf8) }
+    cookies.store(setCookieLines: split, for: url, request: original)
   }
 
   /// Returns whether a response may be replaced after a challenge. On Linux a 401 and its body arrive before the
