@@ -117,8 +117,7 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(
-          taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added, sent: request),
+        SessionTask(taskResponse: taskResponse, cookies: settings.cookies, addedFields: added, sent: request),
         identifier: task.taskIdentifier)
       taskResponse.gate.start(task)
     }
@@ -319,8 +318,7 @@ final class SystemSessionHost: Sendable {
     urlRequest.setValue(body?.source.length.map { "\($0)" }, forHTTPHeaderField: "Content-Length")
     urlRequest.setValue(nil, forHTTPHeaderField: "Transfer-Encoding")
     let sessionTask = SessionTask(
-      taskResponse: taskResponse, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
-      refusesKeys: isOwn)
+      taskResponse: taskResponse, cookies: nil, addedFields: request.hop.addedFields, refusesKeys: isOwn)
     let carrier = request.hop.hasLeftOrigin ? foreignSession() ?? session : session
     guard let task = carrier.makeTask(urlRequest, for: sessionTask, caching: caching) else {
       let error = URLError.unusable(original.url, "The session was invalidated.")

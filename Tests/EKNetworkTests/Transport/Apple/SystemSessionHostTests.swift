@@ -181,7 +181,7 @@ struct SystemSessionHostTests {
     let taskResponse = TaskResponseStream(
       TransportRequest(hop), idleTimeout: nil, limit: 1, overflow: .suspend,
       queue: DispatchQueue(label: "SystemSessionHostTests"))
-    let task = SessionTask(taskResponse: taskResponse, original: hop.own, cookies: nil, addedFields: hop.addedFields)
+    let task = SessionTask(taskResponse: taskResponse, cookies: nil, addedFields: hop.addedFields)
     let proposal = URLRequest(url: try #require(URL(string: target)))
     let cookies: [(String, expected: String?)] = [("sid=secret", nil), ("own=1", "own=1")]
     for (cookie, expected) in cookies {
