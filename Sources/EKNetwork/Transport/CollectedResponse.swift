@@ -1,17 +1,13 @@
 import Foundation
 
-/// A response with its whole body.
 struct CollectedResponse: Sendable {
   var head: ResponseHead
   var data: Data
   /// The reason why there is no data, if the status is an error and its body could not be read.
   var readError: (any Error)?
-  /// What became known when it has ended.
   var end: ResponseEnd?
-  /// The decision of the user's session delegate, if `head` is a redirect.
   var redirect = RedirectDecision.undecided
 
-  /// The timings of the exchange, if the request asked for them.
   var timings: NetworkTimings? { end?.timings }
 }
 
@@ -40,7 +36,6 @@ extension TransportResponse {
   /// The maximum number of bytes to reserve for an announced length before the bytes have arrived.
   static let reservationLimit = 16 * 1024 * 1024
 
-  /// Reads the body to its end.
   @concurrent func collect() async throws -> CollectedResponse {
     // A body that arrives in one piece, as most do, is returned without copying it.
     guard let first = try await body.next() else {
@@ -60,15 +55,9 @@ extension TransportResponse {
 
   /// Reads the body to its end, or throws `tooLong` at the first byte beyond `limit`.
   @concurrent func collect(limit: Int, orThrow tooLong: any Error) async throws -> CollectedResponse {
-    var data = Data()
-    while let chunk = try await body.next() {
-      data.append(chunk)
-      if data.count > limit {
-        body.cancel()
-        throw tooLong
-      }
-    }
-    return CollectedResponse(head: head, data: data, end: body.end, redirect: redirect)
+    var limited = self
+    limited.body = LimitedBody(body, limit: Int64(limit), orThrow: tooLong)
+    return try await limited.collect()
   }
 
   /// Reads the rest of an unwanted body, within limits of size and time, so that its connection can be reused. Returns
@@ -108,7 +97,6 @@ struct FixedResponseTransport: Transport {
   let wire: any Transport
 
   var resolvesRedirects: Bool { true }
-  var resourceTimeout: Duration? { nil }
   var sessionSettings: SessionSettings { wire.sessionSettings }
 
   func start(_ request: TransportRequest) async throws -> TransportResponse { response }

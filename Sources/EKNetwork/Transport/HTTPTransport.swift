@@ -5,30 +5,14 @@
   /// customised with code.
   struct HTTPTransport: Transport {
     private let eventLoops: EventLoops
-    private let configuration: SessionSettings
+    let sessionSettings: SessionSettings
     private let fields = RequestFields()
     private let destinations = Destinations()
     private let speaksHTTP2: Bool
     /// Whether it can also be negotiated.
     private let opensHTTP2: Bool
-    /// The session whose connections are limited. It is retained, so that no other session gets its address.
-    private let session: SessionReference
-
-    /// Unchecked: `session` is only changed in `deinit`.
-    private final class SessionReference: @unchecked Sendable {
-      private var session: AnyObject?
-      let identifier: ObjectIdentifier
-
-      init(_ session: AnyObject) {
-        self.session = session
-        identifier = ObjectIdentifier(session)
-      }
-
-      deinit {
-        session = nil
-        SessionLease.sessionMayBeGone(identifier)
-      }
-    }
+    /// The session whose connections are limited.
+    private let session: SessionLease
 
     private final class UnnamedSession: Sendable {}
 
@@ -43,20 +27,19 @@
     ) {
       guard let capabilities = CurlLibrary.capabilities else { return nil }
       self.eventLoops = eventLoops
-      self.session = SessionReference(session ?? UnnamedSession())
-      self.configuration = SessionSettings(configuration, options: options, session: session)
+      self.session = SessionLease(session ?? UnnamedSession())
+      sessionSettings = SessionSettings(configuration, options: options, session: session)
       speaksHTTP2 = capabilities.speaksHTTP2
       opensHTTP2 = capabilities.opensHTTP2
     }
 
     var resolvesRedirects: Bool { false }
-    var resourceTimeout: Duration? { configuration.resourceTimeout }
     var implementation: TransportDescription? { .current }
-    var sessionSettings: SessionSettings { configuration }
     var connectionSettings: ConnectionSettings {
-      let connection = configuration.connection(to: nil, hasLeftOrigin: false)
+      let connection = sessionSettings.connection(to: nil, hasLeftOrigin: false)
       return ConnectionSettings(
-        trust: connection.tls.map { .options($0) } ?? .system, proxies: configuration.proxies, route: connection.route)
+        trust: connection.tls.map { .options($0) } ?? .system, proxies: sessionSettings.proxies, route: connection.route
+      )
     }
 
     func start(_ request: TransportRequest) async throws -> TransportResponse {
@@ -70,7 +53,7 @@
     private func response(
       _ head: ResponseHead, _ body: TransferBody, of transfer: Transfer, to request: TransportRequest
     ) -> TransportResponse {
-      configuration.cookies.store(
+      sessionSettings.cookies.store(
         setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
       guard request.decodesContent, head.hasBody(method: transfer.request.method) else {
         return TransportResponse(head: head, body: body)
@@ -117,7 +100,7 @@
       let isSecure = destination.isSecure
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
-      let connection = try (hop.connection ?? configuration.connection(to: url, hasLeftOrigin: hop.hasLeftOrigin))
+      let connection = try (hop.connection ?? sessionSettings.connection(to: url, hasLeftOrigin: hop.hasLeftOrigin))
         .choosingProxies(for: origin, isSecure: isSecure)
       let host = origin.hostToConnect
       let proxy = try connection.proxies.server(
@@ -140,13 +123,13 @@
         upload: upload,
         isIdempotent: request.isIdempotent ?? urlRequest.isIdempotent,
         hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
-        idleTimeout: urlRequest.idleTimeout(default: configuration.requestTimeout)?.clampedNanoseconds ?? .max,
+        idleTimeout: urlRequest.idleTimeout(default: sessionSettings.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connection: connection,
         proxy: proxy,
         session: session.identifier,
         origin: origin,
-        connectionsPerHost: configuration.connectionsPerHost,
+        connectionsPerHost: sessionSettings.connectionsPerHost,
         wantsTimings: request.wantsTimings,
         onSend: request.onSend,
         onReceive: request.onReceive,

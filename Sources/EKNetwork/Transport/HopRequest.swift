@@ -7,8 +7,6 @@ struct HopRequest: Sendable {
   private(set) var own: URLRequest
   /// The request as it is sent.
   private(set) var urlRequest: URLRequest
-  /// The names of the header fields that are in ``urlRequest`` but not in ``own``.
-  private(set) var addedFields: [String]
   /// Whether the request has left the origin that the session's credentials are meant for. They are not added again
   /// when a redirect leads back to it: the other origin chose that request.
   let hasLeftOrigin: Bool
@@ -70,7 +68,6 @@ struct HopRequest: Sendable {
   init(_ request: URLRequest) {
     own = Self.withUserOfURL(request)
     urlRequest = own
-    addedFields = []
     hasLeftOrigin = false
     start = nil
     session = nil
@@ -108,10 +105,8 @@ struct HopRequest: Sendable {
     self.password = password
     connection = session.connection(to: special, hasLeftOrigin: hasLeftOrigin)
     var sent = own
-    var added: [String] = []
     if let authorization = password?.authorization {
       sent.setValue(authorization, forHTTPHeaderField: "Authorization")
-      added.append("Authorization")
     }
     for (name, value) in session.additionalHeaders {
       let value = try InvalidHeaderError.checked(value, of: name)
@@ -119,11 +114,9 @@ struct HopRequest: Sendable {
         continue
       }
       sent.setValue(value, forHTTPHeaderField: name)
-      added.append(name)
     }
-    if !session.systemSendsCookies, session.cookies.apply(to: &sent, start: start) { added.append("Cookie") }
+    if !session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
     urlRequest = sent
-    addedFields = added
     systemCookie = Self.systemCookie(for: sent, of: session, start: start)
   }
 
@@ -234,7 +227,6 @@ struct HopRequest: Sendable {
     hop.session = session
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
     hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
-    hop.addedFields = (request.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
     return hop
   }
 
@@ -259,6 +251,11 @@ struct HopRequest: Sendable {
     hop.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
     for (name, value) in fields { hop.urlRequest.setValue(value, forHTTPHeaderField: name) }
     return hop
+  }
+
+  /// The names of the header fields that are sent, but are not the request's own.
+  var addedFields: [String] {
+    (urlRequest.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
   }
 
   /// All header fields that are sent, including the cookies that the system adds, for comparisons with those of other requests:
@@ -308,11 +305,6 @@ struct HopRequest: Sendable {
   /// The owner and the certificate of the session, if any, which tell users apart without a header field.
   var sessionParts: [String] {
     session.map { [$0.owner ?? "", connection?.certificate ?? ""] } ?? []
-  }
-
-  /// The same as a text; `nil` if there is neither.
-  var sessionCredentials: String? {
-    sessionParts.contains { !$0.isEmpty } ? sessionParts.joined(separator: "\n") : nil
   }
 
   /// Which session sends the request: ``SessionSettings/number``. `nil` if there is none.

@@ -24,9 +24,7 @@ final class RawHead: Sendable {
 
   /// The received bytes, including line ends.
   let bytes: [UInt8]
-  /// The status code of the status line.
   let statusCode: Int
-  /// The URL of the request.
   let url: URL
   private let lines: [Line]
   /// A bit for each length of a name, up to 63: most fields that are asked for are not there.
@@ -141,7 +139,6 @@ final class RawHead: Sendable {
     }
   }
 
-  /// Returns the line of a field that occurs once and is not folded.
   private func only(_ name: StaticString, of bytes: UnsafeRawBufferPointer) -> Line? {
     guard mayHave(name) else { return nil }
     var found: Line?
@@ -153,7 +150,6 @@ final class RawHead: Sendable {
     return found
   }
 
-  /// Returns whether there is a field of this name.
   func has(_ name: StaticString) -> Bool {
     mayHave(name) && bytes.withUnsafeBytes { bytes in lines.contains { Self.line($0, of: bytes, isNamed: name) } }
   }
@@ -190,10 +186,13 @@ final class RawHead: Sendable {
     return joined
   }
 
-  /// The head as a Foundation response.
   var urlResponse: URLResponse {
-    HTTPURLResponse.received(self)
-      ?? URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
+    #if canImport(FoundationNetworking)
+      let response = ReceivedResponse(self)
+    #else
+      let response = HTTPURLResponse(url: url, statusCode: statusCode, httpVersion: version, headerFields: joinedFields)
+    #endif
+    return response ?? URLResponse(url: url, mimeType: nil, expectedContentLength: -1, textEncodingName: nil)
   }
 
   // MARK: - Lines
@@ -235,7 +234,6 @@ final class RawHead: Sendable {
     return true
   }
 
-  /// Parses a number that consists of digits only.
   private static func number<Digits: Collection>(_ digits: Digits) -> Int64? where Digits.Element == UInt8 {
     guard !digits.isEmpty else { return nil }
     var number: Int64 = 0
@@ -317,18 +315,6 @@ extension UnsafeRawBufferPointer {
     override var classForCoder: AnyClass { HTTPURLResponse.self }
   }
 #endif
-
-extension HTTPURLResponse {
-  /// Creates the response for a head.
-  static func received(_ head: RawHead) -> HTTPURLResponse? {
-    #if canImport(FoundationNetworking)
-      return ReceivedResponse(head)
-    #else
-      return HTTPURLResponse(
-        url: head.url, statusCode: head.statusCode, httpVersion: head.version, headerFields: head.joinedFields)
-    #endif
-  }
-}
 
 extension HeaderFieldList {
   /// Creates a list of the fields of a response, as they were received if the library has received it, on Linux.

@@ -50,7 +50,8 @@ struct RequestIdentity: Hashable, Sendable {
       }
     }
     // Neither a name nor a value can contain a line break, and an empty line ends them: the text is unambiguous.
-    if let session = hop.sessionCredentials { credentials.append("\n\(session)") }
+    let session = hop.sessionParts
+    if session.contains(where: { !$0.isEmpty }) { credentials.append("\n\(session.joined(separator: "\n"))") }
     func digest(_ lines: [String]) -> String? {
       lines.isEmpty ? nil : Self.digest(lines.sorted().joined(), salt: salt)
     }

@@ -47,7 +47,6 @@ struct ResponseHead: Sendable {
     }
   }
 
-  /// The URL that responded.
   var url: URL? {
     switch source {
     case .foundation(let response): response.url

@@ -12,11 +12,10 @@ final class SessionSettings: Sendable {
   let proxies: SessionProxies?
   /// Whether the system sends and stores the cookies; ``cookies`` then only describes them.
   let systemSendsCookies: Bool
-  /// The name of the session, if its code may determine who the user is: see ``SessionOwners``.
+  /// The name of the session, if its code may determine who the user is: see ``SessionRecord/name``.
   let owner: String?
   /// Which session these are the settings of. No other session of the process has the same number.
   let number: Int
-  /// How servers ask for passwords.
   let authenticator: Locked<PasswordAuthenticator>
   private let connections: ConnectionIdentity.Source
 
@@ -36,7 +35,7 @@ final class SessionSettings: Sendable {
     fileVersion: @escaping @Sendable (String) -> FileStamp? = { FileStamp(path: $0) }
   ) {
     requestTimeout = configuration.timeoutIntervalForRequest
-    resourceTimeout = configuration.resourceTimeout
+    resourceTimeout = Duration(timeInterval: configuration.timeoutIntervalForResource)
     connectionsPerHost = min(max(1, configuration.httpMaximumConnectionsPerHost), 10_000)
     additionalHeaders = (configuration.httpAdditionalHeaders ?? [:])
       .map { (name: "\($0.key)", value: "\($0.value)") }
@@ -47,7 +46,7 @@ final class SessionSettings: Sendable {
     self.systemSendsCookies = systemSendsCookies
     owner = nil
     number = Self.nextNumber()
-    authenticator = session.map { SessionAuthenticators.authenticator(of: $0) } ?? Locked(PasswordAuthenticator())
+    authenticator = session.map { SessionRecord.of($0).authenticator } ?? Locked(PasswordAuthenticator())
     connections = ConnectionIdentity.Source(options, proxies: proxies, version: fileVersion)
   }
 
@@ -60,13 +59,12 @@ final class SessionSettings: Sendable {
     proxies = nil
     systemSendsCookies = false
     number = Self.nextNumber()
-    authenticator = session.map { SessionAuthenticators.authenticator(of: $0) } ?? Locked(PasswordAuthenticator())
+    authenticator = session.map { SessionRecord.of($0).authenticator } ?? Locked(PasswordAuthenticator())
     connections = ConnectionIdentity.Source(ConnectionOptions(), proxies: nil)
     self.cookies = cookies
     self.owner = owner
   }
 
-  /// Creates a copy of settings with another owner.
   init(_ other: SessionSettings, owner: String) {
     requestTimeout = other.requestTimeout
     resourceTimeout = other.resourceTimeout
@@ -101,32 +99,29 @@ final class SessionSettings: Sendable {
   }
 }
 
-/// Names for sessions that may tell users apart by code, which cannot be inspected: a delegate that answers challenges,
-/// or a user-defined session.
-///
-/// A name belongs to one session and is never used again, not even by another process, so whatever is stored under it
-/// belongs to that session alone.
-enum SessionOwners {
-  private static let names = SessionRegistry<Bool, String>()
+/// What belongs to a session and is kept as long as it lives: the session cannot store it itself.
+final class SessionRecord: Sendable {
+  static let all = SessionRegistry<SessionRecord>()
 
-  static func name(of session: AnyObject) -> String { names.value(for: session, true) { UUID().uuidString } }
-}
+  /// The name of a session that may tell users apart by code, which cannot be inspected: a delegate that answers
+  /// challenges. It is never used again, not even by another process, so whatever is stored under it belongs to that
+  /// session alone.
+  let name = UUID().uuidString
+  /// What the session knows about passwords. A server that has asked one transport of it for Digest is not sent the
+  /// password in the clear by another one, such as that of streams.
+  let authenticator = Locked(PasswordAuthenticator())
+  private let hosts = Locked<[TLSOptions?: SessionHost]>([:])
 
-/// What sessions know about passwords. A server that has asked one transport of a session for Digest is not sent the
-/// password in the clear by another one, such as that of streams.
-enum SessionAuthenticators {
-  private static let authenticators = SessionRegistry<Bool, Locked<PasswordAuthenticator>>()
+  static func of(_ session: AnyObject) -> SessionRecord { all.value(for: session) { SessionRecord() } }
 
-  static func authenticator(of session: AnyObject) -> Locked<PasswordAuthenticator> {
-    authenticators.value(for: session, true) { Locked(PasswordAuthenticator()) }
+  /// Returns the host with these options. One for each request would cost a new connection each time.
+  func host(_ tls: TLSOptions? = nil, make: () -> SessionHost) -> SessionHost {
+    if let host = hosts.withLock({ $0[tls] }) { return host }
+    let made = make()
+    return hosts.withLock { hosts in
+      if let host = hosts[tls] { return host }
+      hosts[tls] = made
+      return made
+    }
   }
-
-  /// Forgets the passwords of a session that may have been released.
-  static func sessionMayBeGone(_ session: ObjectIdentifier) { authenticators.sessionMayBeGone(session) }
-
-  /// For tests: whether anything may be known of a session, or of another one that has its address now.
-  static func mayKnow(_ session: ObjectIdentifier) -> Bool { authenticators.contains(session) }
-
-  /// For tests: whether anything is known of a session that has been released.
-  static func knowReleased(_ session: ObjectIdentifier) -> Bool { authenticators.hasReleased(session) }
 }

@@ -36,6 +36,7 @@ protocol Transport: Sendable {
 }
 
 extension Transport {
+  var resourceTimeout: Duration? { sessionSettings.resourceTimeout }
   var countsSentBytes: Bool { true }
   var implementation: TransportDescription? { nil }
   var connectionSettings: ConnectionSettings { ConnectionSettings(proxies: sessionSettings.proxies) }
@@ -82,9 +83,7 @@ struct TransportRequest: Sendable {
   /// A callback for the number of body bytes handed to the network so far, and the total if it is known. It is called
   /// on the transport's own thread and must return immediately.
   var onSend: (@Sendable (_ sent: Int64, _ total: Int64?) -> Void)?
-  /// The observer of the response's body.
   var onReceive: BodyObserver?
-  /// The observer of interim responses.
   var onInterim: InterimObserver?
 
   init(_ hop: HopRequest) { self.hop = hop }
@@ -188,11 +187,6 @@ extension URLRequest {
   /// The request's own `timeoutInterval` is used if it differs from the documented default of 60 seconds, otherwise the
   /// configuration's `timeoutIntervalForRequest`. A value that is not a positive, finite number of seconds means no
   /// limit.
-  func idleTimeout(in configuration: URLSessionConfiguration) -> Duration? {
-    idleTimeout(default: configuration.timeoutIntervalForRequest)
-  }
-
-  /// Returns how long the exchange may be idle, given the configuration's value.
   func idleTimeout(default configured: TimeInterval) -> Duration? {
     Duration(timeInterval: timeoutInterval == Self.unsetTimeout ? configured : timeoutInterval)
   }
@@ -202,13 +196,7 @@ extension URLRequest {
     timeoutInterval = interval == Self.unsetTimeout ? interval.nextUp : interval
   }
 
-  /// The timeout of a new request.
   private static let unsetTimeout: TimeInterval = 60
-}
-
-extension URLSessionConfiguration {
-  /// The value of `timeoutIntervalForResource`; `nil` if it is not a positive, finite number of seconds.
-  var resourceTimeout: Duration? { Duration(timeInterval: timeoutIntervalForResource) }
 }
 
 /// The decision of the user's session delegate about a redirect, which was not followed below the `Transport` seam.

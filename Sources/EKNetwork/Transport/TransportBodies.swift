@@ -1,35 +1,44 @@
 import Foundation
 
-/// A body backed by an async stream of bytes from an injected session or a test.
+/// A body backed by an async stream of chunks from an injected session, middleware or a test.
+typealias ChunkStreamBody = StreamBody<Data>
+/// The same of bytes.
+typealias ByteStreamBody = StreamBody<UInt8>
+
+/// A body backed by an async stream.
 ///
-/// A task reads up to ``limit`` bytes ahead of the consumer, which receives all that have arrived: a task for each byte,
-/// like that of ``ChunkStreamBody`` for each chunk, would take seconds for a mebibyte.
-final class ByteStreamBody: TransportBody {
-  typealias Bytes = AsyncThrowingStream<UInt8, any Error>
+/// A task reads the stream, and is left behind if it ignores its cancellation. It takes a chunk when its consumer asks for
+/// one. Of bytes it reads up to a limit ahead of the consumer, which receives all that have arrived: a wait for each byte
+/// would take seconds for a mebibyte.
+final class StreamBody<Element: Sendable>: TransportBody {
+  typealias Source = AsyncThrowingStream<Element, any Error>
   private typealias Reader = CheckedContinuation<Data?, any Error>
 
-  static let limit = 16 * 1024
-
   private struct State {
+    /// The number of bytes to read ahead.
+    let limit: Int
     /// The stream, until it is read.
-    var stream: Bytes?
+    var stream: Source?
     var task: Task<Void, Never>?
     var bytes = Data()
     var end: Result<Data?, any Error>?
     var reader: (id: UInt64, continuation: Reader)?
     var lastID: UInt64 = 0
-    /// The continuation of the task while there are enough bytes.
+    /// The continuation of the task while it must not read on.
     var room: CheckedContinuation<Void, Never>?
+
+    var isFull: Bool { reader == nil && end == nil && bytes.count >= limit }
   }
 
   private let state: Locked<State>
+  private let makeData: @Sendable (Element) -> Data
 
-  init(_ stream: Bytes) { state = Locked(State(stream: stream)) }
+  private init(_ stream: Source, limit: Int, makeData: @escaping @Sendable (Element) -> Data) {
+    state = Locked(State(limit: limit, stream: stream))
+    self.makeData = makeData
+  }
 
   deinit { cancel() }
-
-  /// For tests: the number of bytes that have been read ahead.
-  var bufferedCount: Int { state.withLock { $0.bytes.count } }
 
   func next() async throws -> Data? {
     try Task.checkCancellation()
@@ -68,7 +77,7 @@ final class ByteStreamBody: TransportBody {
   /// Resumes the reader and returns `false`, or stores it and returns `true`.
   private func read(_ reader: Reader, id: UInt64) -> Bool {
     typealias Step = (result: Result<Data?, any Error>?, room: CheckedContinuation<Void, Never>?)
-    let (result, room) = state.withLock { [state] own -> Step in
+    let (result, room) = state.withLock { [state, makeData] own -> Step in
       guard own.reader == nil else { return (.failure(ConcurrentReadError()), nil) }
       if !own.bytes.isEmpty {
         defer { own.bytes = Data() }
@@ -77,8 +86,8 @@ final class ByteStreamBody: TransportBody {
       if let end = own.end { return (end, nil) }
       own.reader = (id, reader)
       // The task refers to the state, not to the body: releasing the body ends it.
-      if let stream = own.stream.take() { own.task = Task { await Self.read(stream, into: state) } }
-      return (nil, nil)
+      if let stream = own.stream.take() { own.task = Task { await Self.read(stream, into: state, makeData) } }
+      return (nil, own.room.take())
     }
     room?.resume()
     guard let result else { return true }
@@ -86,16 +95,21 @@ final class ByteStreamBody: TransportBody {
     return false
   }
 
-  private static func read(_ stream: Bytes, into state: Locked<State>) async {
+  private static func read(
+    _ stream: Source, into state: Locked<State>, _ makeData: @Sendable (Element) -> Data
+  ) async {
     let end: Result<Data?, any Error>
     do {
-      for try await byte in stream {
+      for try await element in stream {
+        if Task.isCancelled { break }
+        let data = makeData(element)
+        if data.isEmpty { continue }
         let (reader, isFull) = state.withLock { state -> (Reader?, Bool) in
-          if let reader = state.reader.take() { return (reader.continuation, false) }
-          if state.end == nil { state.bytes.append(byte) }
-          return (nil, state.bytes.count >= limit)
+          let reader = state.reader.take()?.continuation
+          if reader == nil, state.end == nil { state.bytes.append(data) }
+          return (reader, state.isFull)
         }
-        reader?.resume(returning: Data(CollectionOfOne(byte)))
+        reader?.resume(returning: data)
         if isFull { await waitForRoom(in: state) }
       }
       end = .success(nil)
@@ -113,137 +127,50 @@ final class ByteStreamBody: TransportBody {
   private static func waitForRoom(in state: Locked<State>) async {
     await withCheckedContinuation { room in
       let isNeeded = state.withLock { state in
-        guard state.bytes.count >= limit else { return false }
-        state.room = room
-        return true
+        if state.isFull { state.room = room }
+        return state.isFull
       }
       if !isNeeded { room.resume() }
     }
   }
 }
 
-/// A body backed by an async stream of chunks from an injected session, middleware or a test.
-///
-/// Unchecked: the iterator is only taken out under the lock, and by one task at a time.
-final class ChunkStreamBody: TransportBody, @unchecked Sendable {
-  private typealias Iterator = AsyncThrowingStream<Data, Error>.Iterator
-  private typealias Reader = CheckedContinuation<Data?, any Error>
+extension StreamBody where Element == Data {
+  convenience init(_ stream: Source) { self.init(stream, limit: 0) { $0 } }
+}
 
-  /// An iterator that is passed to the task that pulls. Unchecked: it is not used elsewhere meanwhile.
-  private struct Taken: @unchecked Sendable {
-    var iterator: Iterator
-  }
+extension StreamBody where Element == UInt8 {
+  static var limit: Int { 16 * 1024 }
 
-  private struct State {
-    var iterator: Iterator?
-    /// The task that is pulling an element, while the iterator is out of the state.
-    var pull: Task<Void, Never>?
-    var reader: (id: UInt64, continuation: Reader)?
-    var lastID: UInt64 = 0
-    var isCancelled = false
-  }
+  convenience init(_ stream: Source) { self.init(stream, limit: Self.limit) { Data(CollectionOfOne($0)) } }
 
-  private let state: Locked<State>
-
-  init(_ stream: AsyncThrowingStream<Data, Error>) { state = Locked(State(iterator: stream.makeAsyncIterator())) }
-
-  /// Pulls the next element in a task of its own, which is left behind if it ignores its cancellation.
-  func next() async throws -> Data? {
-    try Task.checkCancellation()
-    let id = state.withLock { state in
-      state.lastID += 1
-      return state.lastID
-    }
-    return try await withCancellableContinuation { reader in
-      read(reader, id: id)
-    } leave: { [self] in
-      // A second reader, which was refused, does not end the first.
-      guard let reader = state.withLock({ $0.reader?.id == id ? $0.reader.take() : nil }) else { return nil }
-      cancel()
-      return reader.continuation
-    }
-  }
-
-  /// Ends the stream: its producer is notified when the iterator is released or the pulling task is cancelled.
-  func cancel() {
-    let (iterator, pull, reader) = state.withLock { state in
-      state.isCancelled = true
-      return (state.iterator.take(), state.pull, state.reader.take())
-    }
-    withExtendedLifetime(iterator) { pull?.cancel() }
-    reader?.continuation.resume(throwing: CancellationError())
-  }
-
-  /// Resumes the reader and returns `false`, or stores it and returns `true`.
-  private func read(_ reader: Reader, id: UInt64) -> Bool {
-    let result: Result<Data?, any Error>? = state.withLock { state in
-      if state.reader != nil { return .failure(ConcurrentReadError()) }
-      // The rest of the body was not read, so this must not look like its end.
-      if state.isCancelled { return .failure(CancellationError()) }
-      guard let iterator = state.iterator else { return .success(nil) }
-      state.iterator = nil
-      state.reader = (id, reader)
-      let taken = Taken(iterator: iterator)
-      state.pull = Task { [self] in await pull(taken) }
-      return nil
-    }
-    guard let result else { return true }
-    reader.resume(with: result)
-    return false
-  }
-
-  private func pull(_ taken: Taken) async {
-    var taken = taken
-    let result: Result<Data?, any Error>
-    do {
-      var chunk = try await taken.iterator.next()
-      while chunk?.isEmpty == true { chunk = try await taken.iterator.next() }
-      result = .success(chunk)
-    } catch {
-      result = .failure(error)
-    }
-    let reader = state.withLock { [taken] state in
-      state.pull = nil
-      // After the last element the body has ended, whatever the stream would return if it were asked again.
-      if !state.isCancelled, case .success(_?) = result { state.iterator = taken.iterator }
-      return state.reader.take()
-    }
-    reader?.continuation.resume(with: result)
-  }
+  /// For tests: the number of bytes that have been read ahead.
+  var bufferedCount: Int { state.withLock { $0.bytes.count } }
 }
 
 /// A body whose bytes are all in memory.
 final class BufferedBody: TransportBody {
-  private enum State {
-    case full(Data)
-    case read
-    case cancelled
-  }
-
-  private let state: Locked<State>
+  /// The bytes that have yet to be read.
+  private let rest: Locked<Result<Data?, any Error>>
 
   let end: ResponseEnd?
 
   init(_ data: Data, end: ResponseEnd? = nil) {
-    state = Locked(data.isEmpty ? .read : .full(data))
+    rest = Locked(.success(data.isEmpty ? nil : data))
     self.end = end
   }
 
   func next() async throws -> Data? {
     try Task.checkCancellation()
-    return try state.withLock { state in
-      switch state {
-      case .full(let data):
-        state = .read
-        return data
-      case .read: return nil
-      case .cancelled: throw CancellationError()
-      }
+    return try rest.withLock { rest in
+      let data = try rest.get()
+      rest = .success(nil)
+      return data
     }
   }
 
   func cancel() {
-    state.withLock { $0 = .cancelled }
+    rest.withLock { $0 = .failure(CancellationError()) }
   }
 }
 

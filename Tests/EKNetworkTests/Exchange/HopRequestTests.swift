@@ -59,6 +59,8 @@ import Testing
     #expect(hop.urlRequest.value(forHTTPHeaderField: "X-Own") == "own")
     #expect(hop.urlRequest.value(forHTTPHeaderField: "Cookie") == "c=1")
     #expect(hop.addedFields.sorted() == ["Authorization", "Cookie", "X-App"])
+    let conditional = hop.sending([("If-None-Match", "1"), ("X-Own", "hop")])
+    #expect(conditional.addedFields.sorted() == ["Authorization", "Cookie", "If-None-Match", "X-App"])
     #expect(hop.own.allHTTPHeaderFields == ["x-own": "own"])
   }
 

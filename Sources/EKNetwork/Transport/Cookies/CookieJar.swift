@@ -90,8 +90,8 @@ final class CookieJar: Sendable {
   /// Notes that cookies are sent: those that are not are evicted before them.
   func noteUse(of sent: [StoredCookie]) { state.withLock { $0.noteUse(of: sent) } }
 
-  /// Reads the storage, in which other code may have changed something; returns `nil` while it is being written, which
-  /// may take long.
+  /// Reads the storage, in which other code may have changed something; returns `nil` if nothing has changed, and while it
+  /// is being written, which may take long.
   private func contents(whileWriting: Bool = false) -> CookieJarState.Contents? {
     guard
       let (writes, last) = state.withLock({ state in
@@ -100,9 +100,7 @@ final class CookieJar: Sendable {
     else { return nil }
     let objects = storage.cookies ?? []
     // Foundation returns the same objects in the same order until something changes.
-    if let last, objects.count == last.count, zip(objects, last).allSatisfy({ $0 === $1 }) {
-      return CookieJarState.Contents(writes: writes, objects: objects, known: nil)
-    }
+    if let last, objects.count == last.count, zip(objects, last).allSatisfy({ $0 === $1 }) { return nil }
     let known = state.withLock { $0.known }
     var fresh = [String: CookieJarState.Known](minimumCapacity: objects.count)
     for object in objects {
@@ -259,11 +257,6 @@ struct SessionCookies: Sendable {
     jar.noteUse(of: cookies)
     request.setValue(cookies.map(\.pair).joined(separator: "; "), forHTTPHeaderField: "Cookie")
     return true
-  }
-
-  /// Stores the cookies of a response to `request`, which came from `url`. One line is one `Set-Cookie` field.
-  func store(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) {
-    store(setCookieLines: lines.map { Array($0.utf8) }, for: url, request: request)
   }
 
   /// Stores the cookies of a response to `request`, which came from `url`. One line is the bytes of one `Set-Cookie`

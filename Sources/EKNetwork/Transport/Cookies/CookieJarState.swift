@@ -18,8 +18,8 @@ struct CookieJarState {
     /// How often writing had begun: contents from before a write must not be taken for a removal of what was written.
     let writes: Int
     let objects: [HTTPCookie]
-    /// The same by key; `nil` if nothing has changed since the last time.
-    let known: [String: Known]?
+    /// The same by key.
+    let known: [String: Known]
   }
 
   enum Write {
@@ -195,7 +195,8 @@ struct CookieJarState {
 
   /// Takes over what other code has changed in the storage.
   mutating func accept(_ contents: Contents, now: Date) {
-    guard contents.writes == writes, let fresh = contents.known else { return }
+    guard contents.writes == writes else { return }
+    let fresh = contents.known
     var changed: [StoredCookie] = []
     for (key, entry) in fresh where known[key]?.object !== entry.object {
       put(entry.cookie, key)

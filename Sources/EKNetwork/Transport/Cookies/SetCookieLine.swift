@@ -28,9 +28,6 @@ struct SetCookieLine: Equatable {
   private(set) var sameSite: SameSite?
 
   /// Returns `nil` for a line that sets no cookie.
-  init?(_ line: String) { self.init(bytes: Array(line.utf8)) }
-
-  /// Returns `nil` for a line that sets no cookie.
   init?(bytes line: [UInt8]) {
     // A control character can only be an attack on whatever parses the cookie next.
     guard !line.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7f }) else { return nil }

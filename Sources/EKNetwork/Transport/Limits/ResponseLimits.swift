@@ -42,7 +42,8 @@ struct ResponseLimits: Hashable, Sendable {
       return refused
     }
     var limited = response
-    limited.body = LimitedBody(response.body, limit: size, url: request.url)
+    let error = ResponseLimitError(limit: .size(size), url: request.url)
+    limited.body = LimitedBody(response.body, limit: size, orThrow: error)
     return limited
   }
 }
@@ -53,13 +54,13 @@ struct ResponseLimits: Hashable, Sendable {
 final class LimitedBody: WrappingBody, @unchecked Sendable {
   let body: any TransportBody
   private let limit: Int64
-  private let url: URL?
+  private let error: any Error
   private var count: Int64 = 0
 
-  init(_ body: any TransportBody, limit: Int64, url: URL?) {
+  init(_ body: any TransportBody, limit: Int64, orThrow error: any Error) {
     self.body = body
     self.limit = limit
-    self.url = url
+    self.error = error
   }
 
   func next() async throws -> Data? {
@@ -67,7 +68,7 @@ final class LimitedBody: WrappingBody, @unchecked Sendable {
     count += Int64(chunk.count)
     guard count <= limit else {
       body.cancel()
-      throw ResponseLimitError(limit: .size(limit), url: url)
+      throw error
     }
     return chunk
   }

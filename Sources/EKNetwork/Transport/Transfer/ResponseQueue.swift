@@ -5,7 +5,6 @@ import Foundation
 /// A value type: the transfer holds it under a lock, passes events in, and acts on the results after releasing the
 /// lock. It is generic over the waiters so that tests need no continuations.
 struct ResponseQueue<HeadWaiter, ChunkWaiter> {
-  /// The actions to take after something was received.
   struct Delivery {
     var head: (waiter: HeadWaiter, result: Result<ResponseHead, any Error>)?
     var chunk: (waiter: ChunkWaiter, result: Result<Data?, any Error>)?
@@ -13,7 +12,6 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     var pauses = false
   }
 
-  /// The result of a consumer's request for a chunk.
   enum Pull {
     case chunk(Data?, resumes: Bool)
     case failure(any Error)
@@ -28,7 +26,6 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   /// The amount of memory retained by waiting chunks at which reading from the wire stops. It continues when half of it
   /// is free.
   static var highWater: Int { 512 * 1024 }
-  /// The amount that is allowed.
   var highWater = Self.highWater
   /// The size up to which waiting chunks are joined: if a server sends single bytes, each must not be kept as an object
   /// of its own.
@@ -143,25 +140,36 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     }
   }
 
-  /// Handles the consumer's leaving. Returns `nil` if the exchange is already over.
+  /// Ends the exchange from this side. Returns `nil` if it is already over.
   ///
-  /// - Parameter keepsChunks: Whether what has arrived can still be read.
-  mutating func cancel(keepsChunks: Bool = false) -> Delivery? {
+  /// - Parameters:
+  ///   - error: What waiting callers and later ones get.
+  ///   - keepsChunks: Whether what has arrived can still be read.
+  mutating func cancel(because error: any Error = CancellationError(), keepsChunks: Bool = false) -> Delivery? {
     guard !isOver else { return nil }
     var delivery = Delivery()
-    outcome = .failure(CancellationError())
-    if let waiter = headWaiter.take() { delivery.head = (waiter, .failure(CancellationError())) }
-    if let waiter = chunkWaiter.take() { delivery.chunk = (waiter, .failure(CancellationError())) }
-    head = nil
+    outcome = .failure(error)
+    if let waiter = headWaiter.take() { delivery.head = (waiter, .failure(error)) }
+    if let waiter = chunkWaiter.take() { delivery.chunk = (waiter, .failure(error)) }
     if keepsChunks {
       // Reading them must not let the wire go on.
       isPaused = false
-      return delivery
+    } else {
+      dropChunks()
     }
+    return delivery
+  }
+
+  /// Drops what has arrived of an exchange that is over, as if it had not been in time.
+  mutating func dropRest() {
+    outcome = .failure(CancellationError())
+    dropChunks()
+  }
+
+  mutating func dropChunks() {
     chunks = []
     firstChunk = 0
     bufferedMemory = 0
-    return delivery
   }
 
   private static func error(of outcome: Result<Void, any Error>) -> any Error {
@@ -169,6 +177,15 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     case .success: URLError(.badServerResponse)
     case .failure(let error): error
     }
+  }
+}
+
+extension ResponseQueue.Delivery
+where HeadWaiter == UnsafeContinuation<ResponseHead, any Error>, ChunkWaiter == UnsafeContinuation<Data?, any Error> {
+  /// Resumes the waiting callers. Never called under a lock.
+  func resume() {
+    if let head { head.waiter.resume(with: head.result) }
+    if let chunk { chunk.waiter.resume(with: chunk.result) }
   }
 }
 

@@ -262,15 +262,6 @@
     }
   }
 
-  extension ResponseQueue.Delivery
-  where HeadWaiter == UnsafeContinuation<ResponseHead, any Error>, ChunkWaiter == UnsafeContinuation<Data?, any Error> {
-    /// Resumes the waiting caller. Never called under a lock.
-    func resume() {
-      if let head { head.waiter.resume(with: head.result) }
-      if let chunk { chunk.waiter.resume(with: chunk.result) }
-    }
-  }
-
   /// The consumer's end of a transfer. Releasing its last reference ends the exchange.
   final class TransferBody: TransportBody {
     private let transfer: Transfer

@@ -9,8 +9,6 @@ import Foundation
   typealias SessionHost = SystemSessionHost
 
   extension SystemSessionHost {
-    private static let secured = SessionRegistry<TLSOptions, SystemSessionHost>()
-
     /// Returns a host for the user's session. With ``TLSOptions`` the host has a session of its own, which shares the
     /// configuration but no connections.
     static func shared(for session: URLSession, _ tls: TLSOptions? = nil) -> SystemSessionHost {
@@ -23,7 +21,7 @@ import Foundation
           return foreign
         }
       }
-      return secured.value(for: session, tls) {
+      return SessionRecord.of(session).host(tls) {
         let make = { @Sendable in
           URLSession(configuration: $0, delegate: ServerTrustDelegate(tls), delegateQueue: nil)
         }
@@ -34,9 +32,6 @@ import Foundation
         return SystemSessionHost(make(configuration), configuration, tls: tls, source: session, makeForeign: make)
       }
     }
-
-    /// Removes the hosts of a session that may have been released.
-    static func sessionMayBeGone(_ session: ObjectIdentifier) { secured.sessionMayBeGone(session) }
   }
 
   extension URLSession: SystemSession {
@@ -122,22 +117,16 @@ import Foundation
       request.timeoutInterval = Self.never
       let task = (hasBody ? closing : pooled).dataTask(with: request)
       (hasBody ? closingDelegate : pooledDelegate).add(
-        SessionTask(
-          taskResponse: taskResponse, original: hop.own, cookies: settings.cookies, addedFields: added, sent: request),
+        SessionTask(taskResponse: taskResponse, cookies: settings.cookies, addedFields: added, sent: request),
         identifier: task.taskIdentifier)
       taskResponse.gate.start(task)
     }
   }
 
   extension SessionHost {
-    private static let hosts = SessionRegistry<Bool, SessionHost>()
-
     static func shared(for source: URLSession) -> SessionHost {
-      hosts.value(for: source, true) { SessionHost(source) }
+      SessionRecord.of(source).host { SessionHost(source) }
     }
-
-    /// Removes the host of a session that may have been released, which closes its idle connections.
-    static func sessionMayBeGone(_ session: ObjectIdentifier) { hosts.sessionMayBeGone(session) }
   }
 
   extension URLSessionConfiguration {
@@ -147,56 +136,45 @@ import Foundation
   }
 #endif
 
-/// A transport's reference to a session and its host. When the last lease of a session without another owner is
-/// released, its connections close.
+/// A transport's reference to a session, so that no other one gets its address, and to its host. When the last lease of a
+/// session without another owner is released, its connections close.
 ///
 /// Unchecked: the properties are only changed in `deinit`.
 final class SessionLease: @unchecked Sendable {
-  /// `nil` only in `deinit`. On Apple's platforms it holds the session.
+  /// On Apple's platforms it holds the session.
   private(set) var host: SessionHost?
-  private var held: URLSession?
+  private var session: AnyObject?
+  let identifier: ObjectIdentifier
 
-  /// - Parameter host: The host that runs the session's exchanges.
-  init(_ session: URLSession, host: SessionHost) {
+  /// - Parameter host: The host that runs the session's exchanges; `nil` if none does.
+  init(_ session: AnyObject, host: SessionHost? = nil) {
     self.host = host
-    held = session
+    self.session = session
+    identifier = ObjectIdentifier(session)
   }
 
   deinit {
-    guard let session = held.map({ ObjectIdentifier($0) }) else { return }
     host = nil
-    held = nil
-    Self.sessionMayBeGone(session)
-  }
-
-  /// Removes what belongs to a session if it has been released. Called when a transport has released it.
-  static func sessionMayBeGone(_ session: ObjectIdentifier) {
-    SessionHost.sessionMayBeGone(session)
-    SessionAuthenticators.sessionMayBeGone(session)
+    session = nil
+    SessionRecord.all.sessionMayBeGone(identifier)
   }
 }
 
-/// What belongs to sessions, such as their hosts, which is kept as long as they live: a session cannot store it itself,
-/// and a host for each request would cost a new connection each time.
+/// Values that are kept as long as sessions live.
 ///
-/// The entry of a released session is removed with its last transport or, if the user has kept the session for longer
+/// The value of a released session is removed with its last transport or, if the user has kept the session for longer
 /// than that, when the next one is added.
-struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable {
-  private struct Key: Hashable {
-    let session: ObjectIdentifier
-    let variant: Variant
-  }
-
+struct SessionRegistry<Value: Sendable>: Sendable {
   private struct Entry {
     weak var source: AnyObject?
     let value: Value
   }
 
-  private let entries = Locked<[Key: Entry]>([:])
+  private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
   /// Returns the value of a session, which is created on first use.
-  func value(for source: AnyObject, _ variant: Variant, make: () -> Value) -> Value {
-    let key = Key(session: ObjectIdentifier(source), variant: variant)
+  func value(for source: AnyObject, make: () -> Value) -> Value {
+    let key = ObjectIdentifier(source)
     let known = entries.withLock { entries in
       entries[key].flatMap { $0.source === source ? $0.value : nil }
     }
@@ -214,16 +192,13 @@ struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Removes the values of a session if it has been released. Called when a reference to it has been released.
   func sessionMayBeGone(_ session: ObjectIdentifier) { removeReleased { $0 == session } }
 
-  func contains(_ session: ObjectIdentifier) -> Bool {
-    entries.withLock { $0.keys.contains { $0.session == session } }
-  }
+  /// For tests: whether there is a value of a session, or of another one that has its address now.
+  func contains(_ session: ObjectIdentifier) -> Bool { entries.withLock { $0[session] != nil } }
 
-  /// For tests: whether there are values of a session that has been released.
+  /// For tests: whether there is a value of a session that has been released.
   func hasReleased(_ session: ObjectIdentifier) -> Bool {
-    let sources = entries.withLock { entries in
-      entries.filter { $0.key.session == session }.map { $0.value.source }
-    }
-    return sources.contains { $0 == nil }
+    let entry = entries.withLock { $0[session] }
+    return entry.map { $0.source == nil } ?? false
   }
 
   /// Looks again at the sessions that lived: the reference with which one was looked at may have been its last.
@@ -237,7 +212,7 @@ struct SessionRegistry<Variant: Hashable & Sendable, Value: Sendable>: Sendable 
     // the last reference, may be foreign code.
     let (sources, dropped) = entries.withLock { entries -> ([AnyObject], [Entry]) in
       var (sources, dropped): ([AnyObject], [Entry]) = ([], [])
-      for (key, entry) in entries where isMeant(key.session) {
+      for (key, entry) in entries where isMeant(key) {
         if let source = entry.source {
           sources.append(source)
         } else {
@@ -343,8 +318,7 @@ final class SystemSessionHost: Sendable {
     urlRequest.setValue(body?.source.length.map { "\($0)" }, forHTTPHeaderField: "Content-Length")
     urlRequest.setValue(nil, forHTTPHeaderField: "Transfer-Encoding")
     let sessionTask = SessionTask(
-      taskResponse: taskResponse, original: request.hop.own, cookies: nil, addedFields: request.hop.addedFields,
-      refusesKeys: isOwn)
+      taskResponse: taskResponse, cookies: nil, addedFields: request.hop.addedFields, refusesKeys: isOwn)
     let carrier = request.hop.hasLeftOrigin ? foreignSession() ?? session : session
     guard let task = carrier.makeTask(urlRequest, for: sessionTask, caching: caching) else {
       let error = URLError.unusable(original.url, "The session was invalidated.")

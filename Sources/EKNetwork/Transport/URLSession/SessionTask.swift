@@ -7,7 +7,6 @@ struct SessionTask: Sendable {
   static let challengeLimit = 10
 
   let taskResponse: TaskResponseStream
-  let original: URLRequest
   /// The cookies of the source session; `nil` if Foundation manages them.
   let cookies: SessionCookies?
   let addedFields: [String]
@@ -15,6 +14,8 @@ struct SessionTask: Sendable {
   var refusesKeys = false
   /// The request that Foundation sends on Linux. Its stream is the one that is read.
   var sent: URLRequest?
+
+  private var original: URLRequest { taskResponse.request.hop.own }
 
   func didReceive(_ response: URLResponse, mayAnswer: @autoclosure () -> Bool) {
     guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
@@ -88,7 +89,8 @@ struct SessionTask: Sendable {
   private func store(_ response: HTTPURLResponse) {
     guard let cookies, let url = response.url ?? original.url else { return }
     guard let lines = response.value(forHTTPHeaderField: "Set-Cookie") else { return }
-    cookies.store(setCookieLines: SetCookieLine.split(joined: lines), for: url, request: original)
+    let split = SetCookieLine.split(joined: lines).map { Array($0.utf8) }
+    cookies.store(setCookieLines: split, for: url, request: original)
   }
 
   /// Returns whether a response may be replaced after a challenge. On Linux a 401 and its body arrive before the

@@ -1,96 +1,74 @@
 import Foundation
 
-/// The state of one exchange: what it has received, and what is owed to the waiting caller. A value type: events go in,
-/// effects come out.
-struct TaskResponseState {
-  /// The response head with the decision of the user's delegate about it.
-  struct Head: Sendable {
-    var response: URLResponse
-    var redirect = RedirectDecision.undecided
-  }
+/// The state of one exchange on a task: its ``ResponseQueue``, a head that a challenge holds back, and the limit for unread
+/// bytes. A value type: events go in, effects come out.
+struct TaskResponseState<HeadWaiter, ChunkWaiter> {
+  typealias Queue = ResponseQueue<HeadWaiter, ChunkWaiter>
 
-  /// What to do when more than `limit` bytes are waiting.
+  /// What to do when as much as the limit is waiting.
   enum Overflow: Sendable {
-    /// The task is suspended until half of them have been read.
+    /// The task is suspended until half of it has been read.
     case suspend
-    /// The exchange fails with `URLError.dataLengthExceedsMaximum`: there is no way to slow the server down.
+    /// More fails the exchange with `URLError.dataLengthExceedsMaximum`: there is no way to slow the server down.
     case fail
   }
 
   struct Effects {
-    var head: Result<Head, any Error>?
-    var body: Result<Data?, any Error>?
-    var suspendsTask = false
-    var resumesTask = false
+    var delivery = Queue.Delivery()
     var cancelsTask = false
     /// Whether the exchange has ended; later events are ignored.
     var isOver = false
   }
 
-  /// The size up to which waiting chunks are combined into one.
-  static let largestChunk = 256 * 1024
-
   private let limit: Int
   private let overflow: Overflow
-  private var head: Head?
-  /// Whether the head is a challenge that may still be answered.
+  private var queue = Queue()
+  /// The response, published or held.
+  private(set) var response: URLResponse?
+  /// Whether the response is a challenge that may still be answered.
   private(set) var isHeadHeld = false
-  private var redirect = RedirectDecision.undecided
-  private var chunks: [Data] = []
-  private var taken = 0
-  private var buffered = 0
-  /// Whether the task has to wait for the consumer.
-  private(set) var isSuspended = false
-  private var ending: Result<Void, any Error>?
   private var rejectsChallenge = false
-  private var headIsAwaited = false
-  private var bodyIsAwaited = false
+  private(set) var redirect = RedirectDecision.undecided
   private(set) var received: Int64 = 0
+  private var read: Int64 = 0
 
   init(limit: Int, overflow: Overflow) {
     self.limit = limit
     self.overflow = overflow
+    queue.highWater = overflow == .suspend ? limit : .max
   }
 
-  var isOver: Bool { ending != nil }
-  /// The head, published or held.
-  var response: URLResponse? { head?.response }
+  var isOver: Bool { queue.isOver }
+  /// Whether the task has to wait for the consumer.
+  var isSuspended: Bool { queue.isPaused }
+
+  // MARK: - From the task
 
   /// Handles a response head. One that is held is published if the exchange continues without the credentials that it
   /// demands.
   mutating func receive(_ response: URLResponse, holding: Bool) -> Effects {
-    guard ending == nil, head == nil else { return Effects() }
-    head = Head(response: response, redirect: redirect)
+    guard !isOver, self.response == nil else { return Effects() }
+    self.response = response
     isHeadHeld = holding
-    return publishHead()
+    return holding
+      ? Effects() : Effects(delivery: queue.deliver(head: ResponseHead(response), chunk: nil, outcome: nil))
   }
 
   mutating func receive(_ data: Data) -> Effects {
-    guard ending == nil, !data.isEmpty else { return Effects() }
+    guard !isOver, !data.isEmpty else { return Effects() }
     received += Int64(data.count)
-    if bodyIsAwaited, !isHeadHeld {
-      bodyIsAwaited = false
-      return Effects(body: .success(data))
-    }
-    chunks.append(data)
-    buffered += data.count
-    guard buffered > limit else { return Effects() }
-    switch overflow {
-    case .suspend:
-      guard !isSuspended, !isHeadHeld else { return Effects() }
-      isSuspended = true
-      return Effects(suspendsTask: true)
-    case .fail:
-      return fail(URLError(.dataLengthExceedsMaximum))
-    }
+    let delivery = queue.deliver(head: nil, chunk: data, outcome: nil)
+    if delivery.chunk != nil { read = received }
+    guard overflow == .fail, received - read > limit else { return Effects(delivery: delivery) }
+    return fail(URLError(.dataLengthExceedsMaximum))
   }
 
   /// Discards what came with the challenge, because the user's credentials are sent.
   mutating func restart() {
-    guard ending == nil, isHeadHeld else { return }
-    head = nil
+    guard !isOver, isHeadHeld else { return }
+    response = nil
     isHeadHeld = false
-    dropBuffer()
+    queue.dropChunks()
     received = 0
   }
 
@@ -101,107 +79,53 @@ struct TaskResponseState {
 
   /// Handles the end of the task. `fallback` is the response of a task that never reported one.
   mutating func complete(_ error: (any Error)?, fallback: URLResponse?) -> Effects {
-    guard ending == nil else { return Effects() }
-    if head == nil, error == nil, let fallback { head = Head(response: fallback, redirect: redirect) }
-    isHeadHeld = false
-    if let error, !(rejectsChallenge && head != nil) {
-      ending = .failure(error)
-    } else if head == nil {
-      ending = .failure(URLError(.badServerResponse))
-    } else {
-      ending = .success(())
+    guard !isOver else { return Effects() }
+    var head = isHeadHeld ? response : nil
+    if response == nil, error == nil {
+      head = fallback
+      response = fallback
     }
-    var effects = publishHead()
-    effects.isOver = true
-    if bodyIsAwaited { effects.body = pull().result }
-    return effects
+    isHeadHeld = false
+    let outcome: Result<Void, any Error> =
+      if response == nil {
+        .failure(error ?? URLError(.badServerResponse))
+      } else if let error, !rejectsChallenge {
+        .failure(error)
+      } else {
+        .success(())
+      }
+    return Effects(
+      delivery: queue.deliver(head: head.map { ResponseHead($0) }, chunk: nil, outcome: outcome), isOver: true)
   }
 
+  // MARK: - From the consumer
+
   /// Ends the exchange from this side. What has not been read yet is dropped.
-  mutating func fail(_ error: any Error) -> Effects {
-    guard ending == nil else { return Effects() }
-    ending = .failure(error)
-    dropBuffer()
-    isHeadHeld = false
-    var effects = Effects(cancelsTask: true, isOver: true)
-    if headIsAwaited { effects.head = .failure(error) }
-    if bodyIsAwaited { effects.body = .failure(error) }
-    return effects
-  }
+  mutating func fail(_ error: any Error) -> Effects { end(queue.cancel(because: error)) }
 
   /// Fails the exchange even if it has already ended, dropping what was received in time and has not been read.
   mutating func cancel() -> Effects {
-    guard ending != nil else { return fail(CancellationError()) }
-    ending = .failure(CancellationError())
-    dropBuffer()
+    guard isOver else { return fail(CancellationError()) }
+    queue.dropRest()
     return Effects()
   }
 
   /// Ends the exchange from this side. What has been received can still be read.
-  mutating func stopReceiving() -> Effects {
-    guard ending == nil else { return Effects() }
-    ending = .failure(CancellationError())
-    return Effects(body: bodyIsAwaited ? .failure(CancellationError()) : nil, cancelsTask: true, isOver: true)
+  mutating func stopReceiving() -> Effects { end(queue.cancel(keepsChunks: true)) }
+
+  private mutating func end(_ delivery: Queue.Delivery?) -> Effects {
+    guard let delivery else { return Effects() }
+    isHeadHeld = false
+    return Effects(delivery: delivery, cancelsTask: true, isOver: true)
   }
 
-  /// Returns the head, or `nil` if the caller has to wait for it.
-  mutating func awaitHead() -> Result<Head, any Error>? {
-    if let head, !isHeadHeld { return .success(head) }
-    if case .failure(let error) = ending { return .failure(error) }
-    headIsAwaited = true
-    return nil
-  }
+  /// Returns the head, or `nil` if the waiter is kept until there is one.
+  mutating func waitForHead(_ waiter: HeadWaiter) -> Result<ResponseHead, any Error>? { queue.waitForHead(waiter) }
 
-  /// Returns the next bytes, or `nil` if the caller has to wait for them.
-  mutating func pull() -> (result: Result<Data?, any Error>?, effects: Effects) {
-    if taken < chunks.count {
-      let data = takeChunk()
-      guard isSuspended, buffered <= limit / 2 else { return (.success(data), Effects()) }
-      isSuspended = false
-      return (.success(data), Effects(resumesTask: ending == nil))
-    }
-    switch ending {
-    case .success: return (.success(nil), Effects())
-    case .failure(let error): return (.failure(error), Effects())
-    case nil: break
-    }
-    // Only one caller may wait at a time; a second one must not make the first wait for ever.
-    guard !bodyIsAwaited else { return (.failure(ConcurrentReadError()), Effects()) }
-    bodyIsAwaited = true
-    return (nil, Effects())
-  }
-
-  private mutating func publishHead() -> Effects {
-    guard headIsAwaited, !isHeadHeld else { return Effects() }
-    if let head {
-      headIsAwaited = false
-      return Effects(head: .success(head))
-    }
-    guard case .failure(let error) = ending else { return Effects() }
-    return Effects(head: .failure(error))
-  }
-
-  private mutating func takeChunk() -> Data {
-    var data = chunks[taken]
-    chunks[taken] = Data()
-    taken += 1
-    while taken < chunks.count, data.count + chunks[taken].count <= Self.largestChunk {
-      data.append(chunks[taken])
-      chunks[taken] = Data()
-      taken += 1
-    }
-    // A consumer that is always slightly behind must not let the list of taken chunks grow without bound.
-    if taken == chunks.count || taken > 1_024 {
-      chunks.removeFirst(taken)
-      taken = 0
-    }
-    buffered -= data.count
-    return data
-  }
-
-  private mutating func dropBuffer() {
-    chunks = []
-    taken = 0
-    buffered = 0
+  /// Returns the next bytes, or `nil` if the waiter is kept until there are some.
+  mutating func next(_ waiter: ChunkWaiter) -> Queue.Pull? {
+    let pull = queue.next(waiter)
+    if case .chunk(let data?, _) = pull { read += Int64(data.count) }
+    return pull
   }
 }

@@ -3,11 +3,13 @@ import Foundation
 
 /// One request on a `URLSessionTask`: the delegate's callbacks write at one end, and the consumer reads at the other.
 final class TaskResponseStream: Sendable {
+  typealias State = TaskResponseState<
+    UnsafeContinuation<ResponseHead, any Error>, UnsafeContinuation<Data?, any Error>
+  >
+
   private struct Storage {
-    var state: TaskResponseState
+    var state: State
     var timeouts: TaskTimeouts
-    var headWaiter: CheckedContinuation<TaskResponseState.Head, any Error>?
-    var bodyWaiter: CheckedContinuation<Data?, any Error>?
     var timer: (any DispatchSourceTimer)?
     var sent: Int64 = 0
     /// The bodies being sent: more than one if the system has requested the body again.
@@ -23,27 +25,22 @@ final class TaskResponseStream: Sendable {
   private let queue: DispatchQueue
 
   init(
-    _ request: TransportRequest, idleTimeout: Duration?, limit: Int, overflow: TaskResponseState.Overflow,
-    queue: DispatchQueue
+    _ request: TransportRequest, idleTimeout: Duration?, limit: Int, overflow: State.Overflow, queue: DispatchQueue
   ) {
     self.request = request
     self.queue = queue
     storage = Locked(
       Storage(
-        state: TaskResponseState(limit: limit, overflow: overflow),
+        state: State(limit: limit, overflow: overflow),
         timeouts: TaskTimeouts(idle: idleTimeout, deadline: request.deadline, now: .now)))
   }
 
-  func head() async throws -> TaskResponseState.Head {
+  func head() async throws -> ResponseHead {
     armTimer()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let result = storage.withLock { storage in
-          let result = storage.state.awaitHead()
-          if result == nil { storage.headWaiter = continuation }
-          return result
-        }
-        if let result { continuation.resume(with: result) }
+      try await withUnsafeThrowingContinuation { continuation in
+        guard let result = storage.withLock({ $0.state.waitForHead(continuation) }) else { return }
+        continuation.resume(with: result)
       }
     } onCancel: {
       cancel()
@@ -52,14 +49,14 @@ final class TaskResponseStream: Sendable {
 
   func next() async throws -> Data? {
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let (result, effects) = storage.withLock { storage in
-          let (result, effects) = storage.state.pull()
-          if result == nil { storage.bodyWaiter = continuation }
-          return (result, effects)
+      try await withUnsafeThrowingContinuation { continuation in
+        switch storage.withLock({ $0.state.next(continuation) }) {
+        case .chunk(let data, let resumes)?:
+          continuation.resume(returning: data)
+          if resumes { followConsumer() }
+        case .failure(let error)?: continuation.resume(throwing: error)
+        case nil: break
         }
-        if let result { continuation.resume(with: result) }
-        perform(effects)
       }
     } onCancel: {
       cancel()
@@ -163,6 +160,9 @@ final class TaskResponseStream: Sendable {
   /// Whether the response is a challenge that may still be answered.
   var isHeadHeld: Bool { storage.withLock { $0.state.isHeadHeld } }
 
+  /// The decision of the user's delegate, if the response is a redirect.
+  var redirect: RedirectDecision { storage.withLock { $0.state.redirect } }
+
   func decide(_ decision: RedirectDecision) { storage.withLock { $0.state.decide(decision) } }
 
   func restartWithCredentials() { storage.withLock { $0.state.restart() } }
@@ -172,16 +172,12 @@ final class TaskResponseStream: Sendable {
   private func noteActivity() { storage.withLock { $0.timeouts.noteActivity(.now) } }
 
   @discardableResult
-  private func change(
-    _ event: (inout TaskResponseState) -> TaskResponseState.Effects
-  ) -> (received: Int64, total: Int64?)? {
+  private func change(_ event: (inout State) -> State.Effects) -> (received: Int64, total: Int64?)? {
     let now = ContinuousInstant.now
     var progress: (received: Int64, total: Int64?)?
-    let (effects, headWaiter, bodyWaiter, timer, pumps) = storage.withLock { storage in
+    let (effects, timer, pumps) = storage.withLock { storage in
       storage.timeouts.noteActivity(now)
       let effects = event(&storage.state)
-      let headWaiter = effects.head == nil ? nil : storage.headWaiter.take()
-      let bodyWaiter = effects.body == nil ? nil : storage.bodyWaiter.take()
       let timer = effects.isOver ? storage.timer.take() : nil
       let pumps = effects.isOver ? storage.pumps : []
       if let response = storage.state.response, !storage.state.isOver, !storage.state.isHeadHeld,
@@ -190,21 +186,18 @@ final class TaskResponseStream: Sendable {
         let expected = response.expectedContentLength
         progress = (storage.state.received, expected >= 0 ? expected : nil)
       }
-      return (effects, headWaiter, bodyWaiter, timer, pumps)
+      return (effects, timer, pumps)
     }
     timer?.cancel()
     for pump in pumps { pump.cancel() }
-    if let head = effects.head { headWaiter?.resume(with: head) }
-    if let body = effects.body { bodyWaiter?.resume(with: body) }
-    perform(effects)
+    effects.delivery.resume()
+    if effects.cancelsTask { queue.async { [gate] in gate.cancel() } }
+    if effects.delivery.pauses { followConsumer() }
     return progress
   }
 
-  private func perform(_ effects: TaskResponseState.Effects) {
-    if effects.cancelsTask { queue.async { [gate] in gate.cancel() } }
-    guard effects.suspendsTask || effects.resumesTask else { return }
-    gate.follow { storage.withLock { $0.state.isSuspended } }
-  }
+  /// Suspends or resumes the task, depending on how much is waiting for the consumer.
+  private func followConsumer() { gate.follow { storage.withLock { $0.state.isSuspended } } }
 
   private func armTimer() {
     guard storage.withLock({ $0.timeouts.expiry }) != nil else { return }

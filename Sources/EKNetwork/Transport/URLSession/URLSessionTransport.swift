@@ -52,12 +52,10 @@ struct URLSessionTransport: Transport {
     self.trust = trust ?? Self.trust(of: session)
     let settings = host.settings
     sessionSettings =
-      session.delegate == nil ? settings : SessionSettings(settings, owner: SessionOwners.name(of: session))
+      session.delegate == nil ? settings : SessionSettings(settings, owner: SessionRecord.of(session).name)
   }
 
   var resolvesRedirects: Bool { false }
-
-  var resourceTimeout: Duration? { sessionSettings.resourceTimeout }
 
   /// On Apple's platforms a delegate that receives the challenges of a session's connections usually compares pins.
   private static func trust(of session: URLSession) -> ConnectionSettings.Trust {
@@ -99,7 +97,7 @@ struct URLSessionTransport: Transport {
     #endif
     let body = URLSessionBody(taskResponse)
     let head = try await taskResponse.head()
-    return TransportResponse(head: ResponseHead(head.response), body: body, redirect: head.redirect)
+    return TransportResponse(head: head, body: body, redirect: taskResponse.redirect)
   }
 }
 

@@ -8,8 +8,8 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
   private enum Phase {
     case idle
     case pulling(Task<Void, Never>?)
-    case ended
-    case failed(any Error)
+    /// There is nothing more to read than this.
+    case ended(UploadRead)
     case closed
   }
 
@@ -22,11 +22,6 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     /// The pass over the body: what belongs to an earlier one is discarded.
     var pass = 0
     var onReady: (@Sendable () -> Void)?
-  }
-
-  private enum Step {
-    case result(UploadRead)
-    case pull(BodyPuller?)
   }
 
   private let body: SequenceBody
@@ -45,27 +40,23 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
-    let step: Step = state.withLock { state in
-      guard state.piece.isEmpty else { return .result(Self.take(from: &state, into: buffer)) }
+    let (result, puller): (UploadRead?, BodyPuller?) = state.withLock { state in
+      guard state.piece.isEmpty else { return (Self.take(from: &state, into: buffer), nil) }
       switch state.phase {
       case .idle:
         state.phase = .pulling(nil)
-        return .pull(state.puller)
-      case .pulling: return .result(.pending)
-      case .ended: return .result(.end)
-      case .failed(let error): return .result(.failed(error))
-      case .closed: return .result(.failed(CancellationError()))
+        return (nil, state.puller)
+      case .pulling: return (.pending, nil)
+      case .ended(let result): return (result, nil)
+      case .closed: return (.failed(CancellationError()), nil)
       }
     }
-    switch step {
-    case .result(let result): return result
-    case .pull(let puller):
-      do {
-        pull(from: try puller ?? body.start())
-        return .pending
-      } catch {
-        return .failed(error)
-      }
+    if let result { return result }
+    do {
+      pull(from: try puller ?? body.start())
+      return .pending
+    } catch {
+      return .failed(error)
     }
   }
 
@@ -124,8 +115,8 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
         case .success(let piece?):
           state.piece = piece
           state.phase = .idle
-        case .success(nil): (state.phase, state.trailers) = (.ended, trailers)
-        case .failure(let error): state.phase = .failed(error)
+        case .success(nil): (state.phase, state.trailers) = (.ended(.end), trailers)
+        case .failure(let error): state.phase = .ended(.failed(error))
         }
         return state.onReady
       }

@@ -298,13 +298,13 @@ import Testing
     var manager: NetworkManager?
     let session = make(&manager)
     _ = try await manager?.send(Ask())
-    #expect(SessionAuthenticators.mayKnow(session))
+    #expect(SessionRecord.all.contains(session))
     manager = nil
     // The last tasks of the session may still be ending, and another session may have got its address.
     let end = ContinuousClock.now + .seconds(10)
-    while SessionAuthenticators.mayKnow(session), ContinuousClock.now < end { await Task.yield() }
+    while SessionRecord.all.contains(session), ContinuousClock.now < end { await Task.yield() }
     #expect(released == nil)
-    #expect(!SessionAuthenticators.knowReleased(session))
+    #expect(!SessionRecord.all.hasReleased(session))
   }
 
   /// It may follow redirects itself, and take the fields of the request along.

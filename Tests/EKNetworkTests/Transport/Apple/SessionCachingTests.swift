@@ -50,8 +50,7 @@ struct SessionRefusalTests {
     let request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/")))
     let taskResponse = TaskResponseStream(
       TransportRequest(request), idleTimeout: nil, limit: 1, overflow: .suspend, queue: DispatchQueue(label: "test"))
-    let task = SessionTask(
-      taskResponse: taskResponse, original: request, cookies: nil, addedFields: [], refusesKeys: refusesKeys)
+    let task = SessionTask(taskResponse: taskResponse, cookies: nil, addedFields: [], refusesKeys: refusesKeys)
     task.didComplete(error, response: nil)
     return await #expect(throws: URLError.self) { try await taskResponse.head() }
   }

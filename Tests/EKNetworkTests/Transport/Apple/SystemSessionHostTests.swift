@@ -181,7 +181,7 @@ struct SystemSessionHostTests {
     let taskResponse = TaskResponseStream(
       TransportRequest(hop), idleTimeout: nil, limit: 1, overflow: .suspend,
       queue: DispatchQueue(label: "SystemSessionHostTests"))
-    let task = SessionTask(taskResponse: taskResponse, original: hop.own, cookies: nil, addedFields: hop.addedFields)
+    let task = SessionTask(taskResponse: taskResponse, cookies: nil, addedFields: hop.addedFields)
     let proposal = URLRequest(url: try #require(URL(string: target)))
     let cookies: [(String, expected: String?)] = [("sid=secret", nil), ("own=1", "own=1")]
     for (cookie, expected) in cookies {
@@ -205,37 +205,36 @@ struct SystemSessionHostTests {
 struct SessionRegistryTests {
   private final class Host: Sendable {}
 
-  @Test("Each session and variant has one host, which is released with the session")
+  @Test("Each session has one value, which is released with the session")
   func hosts() async throws {
-    let registry = SessionRegistry<Int, Host>()
+    let registry = SessionRegistry<Host>()
     let session = URLSession(configuration: .ephemeral)
-    let first = registry.value(for: session, 1) { Host() }
-    #expect(registry.value(for: session, 1) { Host() } === first)
-    #expect(registry.value(for: session, 2) { Host() } !== first)
+    let first = registry.value(for: session) { Host() }
+    #expect(registry.value(for: session) { Host() } === first)
     weak var gone: Host?
     do {
       let short = URLSession(configuration: .ephemeral)
-      gone = registry.value(for: short, 1) { Host() }
+      gone = registry.value(for: short) { Host() }
       #expect(gone != nil)
       short.invalidateAndCancel()
     }
     // Foundation releases an invalidated session on a queue of its own.
     while gone != nil {
       await Task.yield()
-      _ = registry.value(for: URLSession(configuration: .ephemeral), 1) { Host() }
+      _ = registry.value(for: URLSession(configuration: .ephemeral)) { Host() }
     }
-    #expect(registry.value(for: session, 1) { Host() } === first)
+    #expect(registry.value(for: session) { Host() } === first)
   }
 
   @Test("The value of a released session is removed when its last reference has gone, and no other")
   func release() {
-    let registry = SessionRegistry<Int, Host>()
+    let registry = SessionRegistry<Host>()
     let other = Host()
-    let kept = registry.value(for: other, 1) { Host() }
+    let kept = registry.value(for: other) { Host() }
     weak var gone: Host?
     func use() -> ObjectIdentifier {
       let session = Host()
-      gone = registry.value(for: session, 1) { Host() }
+      gone = registry.value(for: session) { Host() }
       return ObjectIdentifier(session)
     }
     let session = use()
@@ -243,7 +242,7 @@ struct SessionRegistryTests {
     registry.sessionMayBeGone(session)
     #expect(gone == nil)
     #expect(!registry.contains(session))
-    #expect(registry.value(for: other, 1) { Host() } === kept)
+    #expect(registry.value(for: other) { Host() } === kept)
   }
 
   @Test("A session whose last reference is that of the registry's own look is not missed")
@@ -252,17 +251,17 @@ struct SessionRegistryTests {
       let held: Host?
       init(_ held: Host? = nil) { self.held = held }
     }
-    let registry = SessionRegistry<Int, Holder>()
+    let registry = SessionRegistry<Holder>()
     weak var gone: Holder?
     func use() {
       let session = Host()
-      gone = registry.value(for: session, 1) { Holder() }
+      gone = registry.value(for: session) { Holder() }
       // Its value holds the other session until it is removed.
-      _ = registry.value(for: Host(), 1) { Holder(session) }
+      _ = registry.value(for: Host()) { Holder(session) }
     }
     use()
     #expect(gone != nil)
-    _ = registry.value(for: Host(), 1) { Holder() }
+    _ = registry.value(for: Host()) { Holder() }
     #expect(gone == nil)
   }
 }

@@ -5,6 +5,8 @@ import Testing
 
 @Suite("Task response state")
 struct TaskResponseStateTests {
+  private typealias State = TaskResponseState<String, String>
+
   private static let url = URL(string: "http://127.0.0.1/")
 
   private func response(_ status: Int) throws -> HTTPURLResponse {
@@ -12,63 +14,62 @@ struct TaskResponseStateTests {
     return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil))
   }
 
-  private func state(limit: Int = 100, overflow: TaskResponseState.Overflow = .fail) -> TaskResponseState {
-    TaskResponseState(limit: limit, overflow: overflow)
+  private func state(limit: Int = 100, overflow: State.Overflow = .fail) -> State {
+    State(limit: limit, overflow: overflow)
   }
 
-  private func status(_ head: Result<TaskResponseState.Head, any Error>?) throws -> Int? {
-    try (head?.get().response as? HTTPURLResponse)?.statusCode
+  private func status(_ head: Result<ResponseHead, any Error>?) throws -> Int? { try head?.get().statusCode }
+
+  /// Returns `nil` if the consumer has to wait, and a missing value at the end.
+  private func bytes(_ pull: State.Queue.Pull?) throws -> Data?? {
+    switch pull {
+    case .chunk(let data, _)?: data
+    case .failure(let error)?: throw error
+    case nil: nil
+    }
+  }
+
+  private func resumes(_ pull: State.Queue.Pull?) -> Bool {
+    if case .chunk(_, resumes: true)? = pull { true } else { false }
   }
 
   @Test("The head goes to a waiting caller, or is kept for a later one")
   func head() throws {
     var waited = state()
-    #expect(waited.awaitHead() == nil)
-    #expect(try status(waited.receive(try response(200), holding: false).head) == 200)
-    #expect(waited.complete(nil, fallback: nil).head == nil)
+    #expect(waited.waitForHead("a") == nil)
+    let effects = waited.receive(try response(200), holding: false)
+    #expect(try effects.delivery.head?.waiter == "a" && status(effects.delivery.head?.result) == 200)
+    #expect(waited.complete(nil, fallback: nil).delivery.head == nil)
 
     var early = state()
-    #expect(early.receive(try response(200), holding: false).head == nil)
-    #expect(try status(early.awaitHead()) == 200)
+    #expect(early.receive(try response(200), holding: false).delivery.head == nil)
+    #expect(try status(early.waitForHead("a")) == 200)
   }
 
   @Test("Bytes go to a waiting consumer, or are buffered and returned joined")
   func bytes() throws {
     var state = state()
     _ = state.receive(try response(200), holding: false)
-    #expect(state.pull().result == nil)
-    #expect(try state.receive(Data("a".utf8)).body?.get() == Data("a".utf8))
-    #expect(state.receive(Data("b".utf8)).body == nil)
-    #expect(state.receive(Data("c".utf8)).body == nil)
-    #expect(try state.pull().result?.get() == Data("bc".utf8))
+    #expect(try bytes(state.next("a")) == nil)
+    #expect(try state.receive(Data("a".utf8)).delivery.chunk?.result.get() == Data("a".utf8))
+    #expect(state.receive(Data("b".utf8)).delivery.chunk == nil)
+    #expect(state.receive(Data("c".utf8)).delivery.chunk == nil)
+    #expect(try bytes(state.next("a")) == Data("bc".utf8))
     _ = state.complete(nil, fallback: nil)
-    #expect(try state.pull().result?.get() == .some(nil))
+    #expect(try bytes(state.next("a")) == .some(nil))
     #expect(state.received == 3)
   }
 
-  @Test("A consumer that is always one chunk behind receives everything in order")
+  @Test("A consumer that is always one chunk behind receives everything in order, and what it has read does not count")
   func lagging() throws {
-    var state = state(limit: 1 << 30)
+    let size = 100_000
+    var state = state(limit: 2 * size)
     _ = state.receive(try response(200), holding: false)
-    let chunk = Data(count: TaskResponseState.largestChunk - 1)
-    _ = state.receive(Data([0]) + chunk)
-    for index in 1...3_000 {
-      _ = state.receive(Data([UInt8(truncatingIfNeeded: index)]) + chunk)
-      #expect(try state.pull().result?.get()?.first == UInt8(truncatingIfNeeded: index - 1))
+    _ = state.receive(Data([0]) + Data(count: size - 1))
+    for index in 1...300 {
+      #expect(!state.receive(Data([UInt8(truncatingIfNeeded: index)]) + Data(count: size - 1)).cancelsTask)
+      #expect(try bytes(state.next("a"))??.first == UInt8(truncatingIfNeeded: index - 1))
     }
-    // The chunks that it has taken are moved out in time.
-    let kept = try #require(Mirror(reflecting: state).descendant("chunks") as? [Data])
-    #expect(kept.count < 1_100)
-  }
-
-  @Test("Chunks are joined as long as the result is not too large")
-  func joining() throws {
-    var state = state(limit: 1 << 30)
-    _ = state.receive(try response(200), holding: false)
-    let half = Data(count: TaskResponseState.largestChunk / 2)
-    for _ in 0..<3 { _ = state.receive(half) }
-    #expect(try state.pull().result?.get()?.count == TaskResponseState.largestChunk)
-    #expect(try state.pull().result?.get()?.count == half.count)
   }
 
   @Test("A failure does not withdraw the head from a caller that comes later")
@@ -76,18 +77,18 @@ struct TaskResponseStateTests {
     var state = state()
     _ = state.receive(try response(200), holding: false)
     _ = state.fail(URLError(.timedOut))
-    #expect(try status(state.awaitHead()) == 200)
-    #expect(throws: URLError(.timedOut)) { try state.pull().result?.get() }
+    #expect(try status(state.waitForHead("a")) == 200)
+    #expect(throws: URLError(.timedOut)) { try bytes(state.next("a")) }
   }
 
   @Test("A waiting consumer receives the end")
   func end() throws {
     var state = state()
     _ = state.receive(try response(200), holding: false)
-    #expect(state.pull().result == nil)
+    #expect(try bytes(state.next("a")) == nil)
     let effects = state.complete(nil, fallback: nil)
     #expect(effects.isOver)
-    #expect(try effects.body?.get() == .some(nil))
+    #expect(try effects.delivery.chunk?.result.get() == .some(nil))
   }
 
   @Test("Bytes received before a connection failure are delivered first")
@@ -96,8 +97,8 @@ struct TaskResponseStateTests {
     _ = state.receive(try response(200), holding: false)
     _ = state.receive(Data("a".utf8))
     _ = state.complete(URLError(.networkConnectionLost), fallback: nil)
-    #expect(try state.pull().result?.get() == Data("a".utf8))
-    #expect(throws: URLError(.networkConnectionLost)) { try state.pull().result?.get() }
+    #expect(try bytes(state.next("a")) == Data("a".utf8))
+    #expect(throws: URLError(.networkConnectionLost)) { try bytes(state.next("a")) }
   }
 
   @Test("Cancelling drops the buffer, even of a finished exchange")
@@ -107,14 +108,14 @@ struct TaskResponseStateTests {
     _ = running.receive(Data("a".utf8))
     let effects = running.cancel()
     #expect(effects.cancelsTask && effects.isOver)
-    #expect(throws: CancellationError.self) { try running.pull().result?.get() }
+    #expect(throws: CancellationError.self) { try bytes(running.next("a")) }
 
     var finished = state()
     _ = finished.receive(try response(200), holding: false)
     _ = finished.receive(Data("a".utf8))
     _ = finished.complete(nil, fallback: nil)
     #expect(!finished.cancel().cancelsTask)
-    #expect(throws: CancellationError.self) { try finished.pull().result?.get() }
+    #expect(throws: CancellationError.self) { try bytes(finished.next("a")) }
   }
 
   @Test("What has arrived can be read after the exchange was ended for a reader that reads on")
@@ -125,45 +126,46 @@ struct TaskResponseStateTests {
     let effects = waiting.stopReceiving()
     #expect(effects.cancelsTask && effects.isOver)
     _ = waiting.receive(Data("b".utf8))
-    #expect(try waiting.pull().result?.get() == Data("a".utf8))
-    #expect(throws: CancellationError.self) { try waiting.pull().result?.get() }
+    #expect(try bytes(waiting.next("a")) == Data("a".utf8))
+    #expect(throws: CancellationError.self) { try bytes(waiting.next("a")) }
 
     var awaited = state()
     _ = awaited.receive(try response(200), holding: false)
-    #expect(awaited.pull().result == nil)
-    #expect(throws: CancellationError.self) { try awaited.stopReceiving().body?.get() }
+    #expect(try bytes(awaited.next("a")) == nil)
+    #expect(throws: CancellationError.self) { try awaited.stopReceiving().delivery.chunk?.result.get() }
   }
 
   @Test("Cancelling fails both waiters")
   func cancelWaiters() throws {
     var state = state()
-    #expect(state.awaitHead() == nil)
-    #expect(state.pull().result == nil)
-    let effects = state.cancel()
-    #expect(throws: CancellationError.self) { try effects.head?.get() }
-    #expect(throws: CancellationError.self) { try effects.body?.get() }
+    #expect(state.waitForHead("a") == nil)
+    #expect(try bytes(state.next("b")) == nil)
+    let delivery = state.cancel().delivery
+    #expect(delivery.head?.waiter == "a" && delivery.chunk?.waiter == "b")
+    #expect(throws: CancellationError.self) { try delivery.head?.result.get() }
+    #expect(throws: CancellationError.self) { try delivery.chunk?.result.get() }
   }
 
-  @Test("Above the limit the task is suspended once, and resumed at half")
+  @Test("At the limit the task is suspended once, and resumed at half")
   func suspend() throws {
     var state = state(limit: 100, overflow: .suspend)
     _ = state.receive(try response(200), holding: false)
-    let large = Data(count: TaskResponseState.largestChunk)
-    #expect(state.receive(large).suspendsTask)
-    #expect(!state.receive(Data(count: 60)).suspendsTask)
-    #expect(state.pull().effects.resumesTask == false)
-    let last = state.pull()
-    #expect(last.effects.resumesTask)
-    #expect(try last.result?.get()?.count == 60)
+    let large = Data(count: 256 * 1024)
+    #expect(state.receive(large).delivery.pauses && state.isSuspended)
+    #expect(!state.receive(Data(count: 60)).delivery.pauses)
+    #expect(!resumes(state.next("a")) && state.isSuspended)
+    let last = state.next("a")
+    #expect(resumes(last) && !state.isSuspended)
+    #expect(try bytes(last)??.count == 60)
 
-    var exact = self.state(limit: 2 * TaskResponseState.largestChunk, overflow: .suspend)
+    var exact = self.state(limit: 2 * large.count + 1, overflow: .suspend)
     _ = exact.receive(try response(200), holding: false)
-    #expect(!exact.receive(large).suspendsTask)
-    #expect(!exact.receive(large).suspendsTask)
-    #expect(exact.receive(large).suspendsTask)
-    #expect(!exact.pull().effects.resumesTask)
-    #expect(exact.pull().effects.resumesTask)
-    #expect(!exact.pull().effects.resumesTask, "it is not suspended any more")
+    #expect(!exact.receive(large).delivery.pauses)
+    #expect(!exact.receive(large).delivery.pauses)
+    #expect(exact.receive(large).delivery.pauses)
+    #expect(!resumes(exact.next("a")))
+    #expect(resumes(exact.next("a")))
+    #expect(!resumes(exact.next("a")), "it is not suspended any more")
   }
 
   @Test("Above the limit the exchange fails if it cannot be suspended")
@@ -172,45 +174,47 @@ struct TaskResponseStateTests {
     _ = state.receive(try response(200), holding: false)
     #expect(!state.receive(Data(count: 100)).cancelsTask)
     #expect(state.receive(Data(count: 1)).cancelsTask)
-    #expect(throws: URLError(.dataLengthExceedsMaximum)) { try state.pull().result?.get() }
+    #expect(throws: URLError(.dataLengthExceedsMaximum)) { try bytes(state.next("a")) }
   }
 
   @Test("A rejected challenge becomes the response, with its body")
   func rejectedChallenge() throws {
     var state = state()
-    #expect(state.awaitHead() == nil)
-    #expect(state.receive(try response(401), holding: true).head == nil)
-    #expect(state.receive(Data("no".utf8)).head == nil)
+    #expect(state.waitForHead("a") == nil)
+    #expect(state.receive(try response(401), holding: true).delivery.head == nil)
+    #expect(state.receive(Data("no".utf8)).delivery.head == nil)
     state.rejectChallenge()
     let effects = state.complete(URLError(.cancelled), fallback: nil)
-    #expect(try status(effects.head) == 401)
-    #expect(try state.pull().result?.get() == Data("no".utf8))
-    #expect(try state.pull().result?.get() == .some(nil))
+    #expect(try status(effects.delivery.head?.result) == 401)
+    #expect(try bytes(state.next("a")) == Data("no".utf8))
+    #expect(try bytes(state.next("a")) == .some(nil))
   }
 
   @Test("The response of an answered challenge is discarded")
   func answeredChallenge() throws {
     var state = state()
-    #expect(state.awaitHead() == nil)
+    #expect(state.waitForHead("a") == nil)
     _ = state.receive(try response(401), holding: true)
     _ = state.receive(Data("no".utf8))
     state.restart()
     #expect(!state.isHeadHeld)
-    #expect(try status(state.receive(try response(200), holding: false).head) == 200)
+    #expect(try status(state.receive(try response(200), holding: false).delivery.head?.result) == 200)
     _ = state.receive(Data("yes".utf8))
-    #expect(try state.pull().result?.get() == Data("yes".utf8))
+    #expect(try bytes(state.next("a")) == Data("yes".utf8))
     #expect(state.received == 3)
   }
 
   @Test("A task without a response fails with badServerResponse unless it has a fallback")
   func silentEnd() throws {
     var silent = state()
-    #expect(silent.awaitHead() == nil)
-    #expect(throws: URLError(.badServerResponse)) { try silent.complete(nil, fallback: nil).head?.get() }
+    #expect(silent.waitForHead("a") == nil)
+    #expect(throws: URLError(.badServerResponse)) {
+      try silent.complete(nil, fallback: nil).delivery.head?.result.get()
+    }
 
     var knowing = state()
-    #expect(knowing.awaitHead() == nil)
-    #expect(try status(knowing.complete(nil, fallback: try response(302)).head) == 302)
+    #expect(knowing.waitForHead("a") == nil)
+    #expect(try status(knowing.complete(nil, fallback: try response(302)).delivery.head?.result) == 302)
   }
 
   @Test("Events after the end are ignored")
@@ -219,10 +223,10 @@ struct TaskResponseStateTests {
     #expect(!state.isOver)
     _ = state.cancel()
     #expect(state.isOver)
-    #expect(state.receive(try response(200), holding: false).head == nil)
-    #expect(state.receive(Data("a".utf8)).body == nil)
+    #expect(state.receive(try response(200), holding: false).delivery.head == nil)
+    #expect(state.receive(Data("a".utf8)).delivery.chunk == nil)
     #expect(!state.complete(nil, fallback: nil).isOver)
     #expect(!state.fail(URLError(.timedOut)).cancelsTask)
-    #expect(throws: CancellationError.self) { try state.awaitHead()?.get() }
+    #expect(throws: CancellationError.self) { try state.waitForHead("a")?.get() }
   }
 }

@@ -28,18 +28,18 @@ struct ExchangeTimeoutsTests {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = 7
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
-    #expect(request.idleTimeout(in: configuration) == .seconds(7))
+    #expect(request.idleTimeout(default: configuration.timeoutIntervalForRequest) == .seconds(7))
     request.timeoutInterval = 0.2
-    #expect(request.idleTimeout(in: configuration) == .milliseconds(200))
+    #expect(request.idleTimeout(default: configuration.timeoutIntervalForRequest) == .milliseconds(200))
     // A timeout that is set explicitly counts, even if it equals the default.
     request.setOwnTimeout(60)
-    #expect(try #require(request.idleTimeout(in: configuration)) >= .seconds(60))
+    #expect(try #require(request.idleTimeout(default: configuration.timeoutIntervalForRequest)) >= .seconds(60))
     #expect(abs(request.timeoutInterval - 60) < 1e-9)
     for unlimited in [0, -1, .infinity, .nan] {
       request.timeoutInterval = unlimited
-      #expect(request.idleTimeout(in: configuration) == nil)
+      #expect(request.idleTimeout(default: configuration.timeoutIntervalForRequest) == nil)
     }
     request.timeoutInterval = .greatestFiniteMagnitude
-    #expect(request.idleTimeout(in: configuration) == .seconds(100 * 365 * 86_400))
+    #expect(request.idleTimeout(default: configuration.timeoutIntervalForRequest) == .seconds(100 * 365 * 86_400))
   }
 }
