@@ -97,7 +97,7 @@ extension BodySource {
     switch self {
     case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)
     case .stream(let stream):
-      ReadAheadUpload(SizedStreamReader(stream), length: stream.length, isReplayable: false)
+      ReadAheadUpload(InputStreamReader(stream), length: stream.length, isReplayable: false)
     case .sequence(let sequence): SequenceUpload(sequence)
     }
   }
