@@ -21,39 +21,29 @@ enum HTTPDate {
   ///
   /// - Parameter now: The time that determines the century of an RFC 850 date, whose year has two digits.
   static func parse(_ text: String, now: Date) -> Date? {
-    imfFixdate(text) ?? rfc850Date(text, now: now) ?? asctimeDate(text)
+    zonedDate(text, isRFC850: false, now: now) ?? zonedDate(text, isRFC850: true, now: now) ?? asctimeDate(text)
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
-  private static func imfFixdate(_ text: String) -> Date? {
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, or `Sunday, 06-Nov-94 08:49:37 GMT`
+  private static func zonedDate(_ text: String, isRFC850: Bool, now: Date) -> Date? {
     var scanner = HTTPDateScanner(text)
+    let (weekdays, separator) =
+      isRFC850 ? (GregorianCalendar.weekdays, "-") : (HTTPDateScanner.shortWeekdays, " ")
     guard
-      scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(", "),
-      let day = scanner.number(digits: 2), scanner.skip(" "),
-      let month = scanner.name(of: GregorianCalendar.months), scanner.skip(" "),
-      let year = scanner.number(digits: 4), scanner.skip(" "),
+      scanner.name(of: weekdays) != nil, scanner.skip(", "),
+      let day = scanner.number(digits: 2), scanner.skip(separator),
+      let month = scanner.name(of: GregorianCalendar.months), scanner.skip(separator),
+      let writtenYear = scanner.number(digits: isRFC850 ? 2 : 4), scanner.skip(" "),
       let time = scanner.timeOfDay(), scanner.skip(" GMT"), scanner.isAtEnd
     else { return nil }
-    return date(year: year, month: month + 1, day: day, time: time)
-  }
-
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
-  private static func rfc850Date(_ text: String, now: Date) -> Date? {
-    var scanner = HTTPDateScanner(text)
-    guard
-      scanner.name(of: GregorianCalendar.weekdays) != nil, scanner.skip(", "),
-      let day = scanner.number(digits: 2), scanner.skip("-"),
-      let month = scanner.name(of: GregorianCalendar.months), scanner.skip("-"),
-      let yearOfCentury = scanner.number(digits: 2), scanner.skip(" "),
-      let time = scanner.timeOfDay(), scanner.skip(" GMT"), scanner.isAtEnd
-    else { return nil }
+    guard isRFC850 else { return date(year: writtenYear, month: month + 1, day: day, time: time) }
 
     // A date that appears to be more than 50 years in the future is the most recent past one with these digits.
     let averageYear = 365.2425 * 86_400
     let secondsNow = now.timeIntervalSince1970
     let yearNow = abs(secondsNow) < 8000 * averageYear ? 1970 + Int((secondsNow / averageYear).rounded(.down)) : 1970
     let latestYear = yearNow + 51
-    let year = latestYear - positiveRemainder(latestYear - yearOfCentury, 100)
+    let year = latestYear - positiveRemainder(latestYear - writtenYear, 100)
     guard let result = date(year: year, month: month + 1, day: day, time: time) else {
       // 29 February of a year that is not a leap year may have been one a century earlier.
       return date(year: year - 100, month: month + 1, day: day, time: time)
@@ -111,7 +101,6 @@ struct HTTPDateScanner {
     return true
   }
 
-  /// Returns the index of the name that comes next.
   mutating func name(of names: [String]) -> Int? { names.firstIndex { skip($0) } }
 
   mutating func number(digits: Int) -> Int? {
