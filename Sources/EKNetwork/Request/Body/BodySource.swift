@@ -8,7 +8,6 @@ enum BodySource: Sendable {
   case stream(SizedStream)
   case sequence(SequenceBody)
 
-  /// The exact number of bytes, if known.
   var length: Int64? {
     switch self {
     case .segments(let segments): segments.reduce(0) { $0.addingClamped($1.length) }
