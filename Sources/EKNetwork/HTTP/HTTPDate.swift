@@ -43,7 +43,7 @@ enum HTTPDate {
     let secondsNow = now.timeIntervalSince1970
     let yearNow = abs(secondsNow) < 8000 * averageYear ? 1970 + Int((secondsNow / averageYear).rounded(.down)) : 1970
     let latestYear = yearNow + 51
-    let year = latestYear - positiveRemainder(latestYear - writtenYear, 100)
+    let year = latestYear - ((latestYear - writtenYear) % 100 + 100) % 100
     guard let result = date(year: year, month: month + 1, day: day, time: time) else {
       // 29 February of a year that is not a leap year may have been one a century earlier.
       return date(year: year - 100, month: month + 1, day: day, time: time)
@@ -69,11 +69,6 @@ enum HTTPDate {
     GregorianCalendar.days(year: year, month: month, day: day).map {
       Date(timeIntervalSince1970: Double($0) * 86_400 + Double(time))
     }
-  }
-
-  private static func positiveRemainder(_ value: Int, _ modulus: Int) -> Int {
-    let remainder = value % modulus
-    return remainder < 0 ? remainder + modulus : remainder
   }
 }
 
