@@ -49,7 +49,7 @@ struct RequestPayload {
   /// Returns the body of a form: one buffer without files; with files it is never assembled.
   private static func source(of form: MultipartFormData) throws -> Source {
     if let data = form.encodedData() { return .data(data) }
-    return .source(.segments(try MultipartEncoding.segments(form.parts, boundary: form.boundary)))
+    return .source(.segments(try form.segments()))
   }
 
   private init(_ source: Source, contentType: String) {
