@@ -78,15 +78,7 @@ final class InputStreamReader: BlockReader {
   private var hasBegun = false
   private var isAtEnd = false
 
-  init(_ stream: InputStream) {
-    self.stream = stream
-    declared = nil
-  }
-
-  init(_ sized: SizedStream) {
-    stream = sized.stream
-    declared = sized.length
-  }
+  init(_ stream: InputStream, length: Int64? = nil) { (self.stream, declared) = (stream, length) }
 
   /// Returns the block that completes the declared length only if nothing follows it: a server must not receive a body
   /// that looks complete but is not.

@@ -114,7 +114,7 @@ final class BodyInputStream: InputStream {
       reader =
         switch source {
         case .segments(let segments): SegmentReader(segments)
-        case .stream(let stream): InputStreamReader(stream)
+        case .stream(let sized): InputStreamReader(sized.stream, length: sized.length)
         case .sequence(let sequence): SequenceReader(try sequence.start())
         }
       status = .open
