@@ -10,6 +10,7 @@ library=Sources/EKNetwork
   -wmo -Onone -c -o "$folder/values.o" \
   "$library"/WebSocket/Frames/FrameHeader.swift \
   "$library"/WebSocket/WebSocketCloseCode.swift "$library"/Transport/{Cookies/CookieDate,SubjectPublicKey}.swift \
+  "$library"/HTTP/GregorianCalendar.swift \
   Tests/Apple/narrow/main.swift
 "$toolchain/bin/clang" -target wasm32-unknown-none-wasm -O1 -ffreestanding -fno-builtin -c -o "$folder/memory.o" Tests/Apple/narrow/memory.c
 "$toolchain/bin/wasm-ld" --no-entry --export=__stack_pointer -o "$folder/values.wasm" "$folder"/*.o \

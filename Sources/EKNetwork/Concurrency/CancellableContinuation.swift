@@ -26,23 +26,24 @@ nonisolated(nonsending) func withCancellableContinuation<Value: Sendable>(
 nonisolated(nonsending) func withPromptCancellation<Value: Sendable>(
   patience: Duration = .milliseconds(100), _ work: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  let shared = Locked(PromptRun<Value>())
+  let shared = Locked<(waiter: CheckedContinuation<Value, any Error>?, task: Task<Void, Never>?)>((nil, nil))
+  @Sendable func takeWaiter() -> CheckedContinuation<Value, any Error>? { shared.withLock { $0.waiter.take() } }
   return try await withCancellableContinuation { continuation in
-    shared.withLock { [shared] run in
+    shared.withLock { run in
       run.waiter = continuation
       run.task = Task {
         let result: Result<Value, any Error>
         do { result = .success(try await work()) } catch { result = .failure(error) }
-        shared.take()?.resume(with: result)
+        takeWaiter()?.resume(with: result)
       }
     }
     return true
   } leave: {
     shared.withLock { $0.task }?.cancel()
-    guard patience > .zero else { return shared.take() }
+    guard patience > .zero else { return takeWaiter() }
     Task.detached {
       try? await Task.sleep(for: patience)
-      shared.take()?.resume(throwing: CancellationError())
+      takeWaiter()?.resume(throwing: CancellationError())
     }
     return nil
   }
@@ -60,17 +61,6 @@ nonisolated(nonsending) func withPromptCancellation<Value: Sendable>(
     } onCancel: {
       task.cancel()
     }
-  }
-}
-
-private struct PromptRun<Value: Sendable> {
-  var waiter: CheckedContinuation<Value, any Error>?
-  var task: Task<Void, Never>?
-}
-
-extension Locked {
-  fileprivate func take<Value>() -> CheckedContinuation<Value, any Error>? where State == PromptRun<Value> {
-    withLock { $0.waiter.take() }
   }
 }
 

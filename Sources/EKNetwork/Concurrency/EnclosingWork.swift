@@ -72,14 +72,12 @@ final class EnclosingWork: Sendable {
 
   /// Records that the current task is going to wait for the end of this work. Every wait must be ended.
   func wait() throws(SelfWaitError) -> Wait {
-    guard let work = Self.joinable else { return Wait(work: nil, other: self) }
+    // What encloses the innermost work for which others may wait, waits for that if it depends on it.
+    guard let work = Self.first(where: \.canBeJoined) else { return Wait(work: nil, other: self) }
     let begins = Self.waits.withLock { $0.begin(ObjectIdentifier(work), for: ObjectIdentifier(self)) }
     guard begins else { throw SelfWaitError() }
     return Wait(work: work, other: self)
   }
-
-  /// The innermost work for which others may wait: what encloses it waits for it if it depends on it.
-  private static var joinable: EnclosingWork? { first(where: \.canBeJoined) }
 }
 
 /// Which work waits for which. A value: its owner has a lock.
@@ -121,34 +119,25 @@ enum TimeLimit {
   /// Runs work, and throws `error` if it has not ended in time.
   ///
   /// - Parameter stop: Called when the time is up, to make the work end. What the work then throws is ignored.
-  static func run<Result: Sendable>(
+  static func run<Success: Sendable>(
     _ limit: Duration, clock: any Clock<Duration>, error timeout: any Error, stop: @escaping @Sendable () -> Void,
-    _ work: () async throws -> Result
-  ) async throws -> Result {
-    let decision = Locked(Decision.open)
-    let timer = Task {
-      guard (try? await clock.sleep(for: limit.sleepable)) != nil, decision.withLock({ $0.take(.expired) }) else {
-        return
+    _ work: () async throws -> Success
+  ) async throws -> Success {
+    let hasExpired = Locked<Bool?>(nil)
+    /// Returns whether this came first.
+    @Sendable func decide(_ isExpired: Bool) -> Bool {
+      hasExpired.withLock { decision in
+        decision = decision ?? isExpired
+        return decision == isExpired
       }
-      stop()
+    }
+    let timer = Task {
+      if (try? await clock.sleep(for: limit.sleepable)) != nil, decide(true) { stop() }
     }
     defer { timer.cancel() }
-    do {
-      let result = try await work()
-      guard decision.withLock({ $0.take(.ended) }) else { throw timeout }
-      return result
-    } catch {
-      throw decision.withLock({ $0 == .expired }) ? timeout : error
-    }
-  }
-
-  private enum Decision {
-    case open, ended, expired
-
-    mutating func take(_ decision: Decision) -> Bool {
-      guard self == .open else { return false }
-      self = decision
-      return true
-    }
+    let result: Result<Success, any Error>
+    do { result = .success(try await work()) } catch { result = .failure(error) }
+    guard decide(false) else { throw timeout }
+    return try result.get()
   }
 }

@@ -38,7 +38,6 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     return flight?.state.withLock { $0.count } ?? 0
   }
 
-  /// Returns the number of callers that wait for work with this type of result, for all keys.
   func waiterCount<Value: Sendable>(_ type: Value.Type) -> Int {
     let flights = state.withLock { Array($0.flights.values) }
     return flights.reduce(0) { $0 + (($1 as? Flight<Value>)?.state.withLock { $0.count } ?? 0) }
@@ -68,30 +67,23 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
     let joined = Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>(nil)
     defer { joined.withLock { $0 }?.wait.end() }
     do {
-      return try await wait(name, id, joined, work)
+      return try await withCancellableContinuation { continuation in
+        let (flight, isNew) = enter(name, continuation, id)
+        do throws(EnclosingWork.SelfWaitError) {
+          let wait = try flight.work.wait()
+          joined.withLock { $0 = (flight, wait) }
+        } catch {
+          self.leave(flight, name, id)?.resume(throwing: error)
+          return false
+        }
+        if isNew { start(flight, name, work) }
+        return true
+      } leave: {
+        joined.withLock { $0 }.flatMap { self.leave($0.flight, name, id) }
+      }
     } catch {
       FlightFailure.received(joined.withLock { $0 }?.flight.state.withLock { $0.failure })
       throw error
-    }
-  }
-
-  private func wait<Value: Sendable>(
-    _ name: Name, _ id: UInt64, _ joined: Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>,
-    _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    try await withCancellableContinuation { continuation in
-      let (flight, isNew) = enter(name, continuation, id)
-      do throws(EnclosingWork.SelfWaitError) {
-        let wait = try flight.work.wait()
-        joined.withLock { $0 = (flight, wait) }
-      } catch {
-        self.leave(flight, name, id)?.resume(throwing: error)
-        return false
-      }
-      if isNew { start(flight, name, work) }
-      return true
-    } leave: {
-      joined.withLock { $0 }.flatMap { self.leave($0.flight, name, id) }
     }
   }
 
@@ -166,7 +158,6 @@ struct FlightState<Waiter> {
 
   var count: Int { waiters.count }
 
-  /// Adds a waiter. Returns `false` if the work has ended or was cancelled.
   mutating func join(_ waiter: Waiter, id: UInt64) -> Bool {
     guard isOpen else { return false }
     waiters[id] = waiter
@@ -180,7 +171,6 @@ struct FlightState<Waiter> {
     return (waiter, waiters.isEmpty)
   }
 
-  /// Ends the work and returns the waiters that get its result.
   mutating func finish(_ failure: FlightFailure? = nil) -> [Waiter] {
     isOpen = false
     self.failure = failure

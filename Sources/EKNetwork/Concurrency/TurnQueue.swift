@@ -10,7 +10,6 @@ struct TurnQueue {
 
   var count: Int { waiters.count }
 
-  /// Takes the turn if nobody has it; returns whether the caller has it now.
   mutating func takeFree() -> Bool {
     guard !isTaken else { return false }
     isTaken = true
@@ -61,7 +60,6 @@ struct KeyedQueue<Key: Hashable, Element> {
     start < order.count ? remove(order[start]) : nil
   }
 
-  /// Removes an element and returns it; `nil` if it is not in the queue.
   @discardableResult mutating func remove(_ id: Key) -> Element? {
     guard let element = elements.removeValue(forKey: id) else { return nil }
     while start < order.count, elements[order[start]] == nil { start += 1 }

@@ -86,7 +86,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   let accept: String?
   let defaults: ClientDefaults?
   /// The client's own header fields, which are meant for its base URL.
-  let defaultHeaders: [String: String]?
+  let defaultHeaders: HeaderFieldList?
 
   // Inlined: each function that handles a generic type of its own looks it up.
   @inline(__always)
@@ -100,7 +100,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
     self.userAgent = userAgent
     self.accept = accept
     self.defaults = defaults
-    defaultHeaders = defaults?.values.headers
+    defaultHeaders = defaults?.headers
   }
 
   var allowsRetry: Bool { request.allowsRetry }

@@ -1,47 +1,49 @@
 import Foundation
 
-/// A parser for the dates of header fields, in each of their three forms (RFC 9110 §5.6.7).
+/// The dates of header fields (RFC 9110 §5.6.7).
 ///
-/// Not a `DateFormatter`: that depends on locales and calendars, and accepts invalid dates. The weekday is not checked
-/// against the date, and letters may be in either case.
+/// Not a `DateFormatter`: that depends on locales and calendars, and accepts invalid dates.
 enum HTTPDate {
-  /// Parses a date; returns `nil` if it has none of the three forms.
+  /// Returns the date as an IMF-fixdate, in whole seconds.
+  static func text(_ date: Date) -> String {
+    // Years 1970 to 9999, which have four digits.
+    let seconds = Int64(min(max(0, date.timeIntervalSince1970), 253_402_300_799))
+    let (days, time) = (Int(seconds / 86_400), Int(seconds % 86_400))
+    let (year, month, day) = GregorianCalendar.date(days: days)
+    let weekday = GregorianCalendar.weekdays[days % 7].prefix(3)
+    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(weekday), \(two(day)) \(GregorianCalendar.months[month - 1]) \(year) "
+      + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+  }
+
+  /// Parses a date in one of the three forms; returns `nil` for anything else. The weekday is not checked against the date,
+  /// and letters may be in either case.
   ///
   /// - Parameter now: The time that determines the century of an RFC 850 date, whose year has two digits.
   static func parse(_ text: String, now: Date) -> Date? {
-    imfFixdate(text) ?? rfc850Date(text, now: now) ?? asctimeDate(text)
+    zonedDate(text, isRFC850: false, now: now) ?? zonedDate(text, isRFC850: true, now: now) ?? asctimeDate(text)
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
-  private static func imfFixdate(_ text: String) -> Date? {
+  /// `Sun, 06 Nov 1994 08:49:37 GMT`, or `Sunday, 06-Nov-94 08:49:37 GMT`
+  private static func zonedDate(_ text: String, isRFC850: Bool, now: Date) -> Date? {
     var scanner = HTTPDateScanner(text)
+    let (weekdays, separator) =
+      isRFC850 ? (GregorianCalendar.weekdays, "-") : (HTTPDateScanner.shortWeekdays, " ")
     guard
-      scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(", "),
-      let day = scanner.number(digits: 2), scanner.skip(" "),
-      let month = scanner.name(of: HTTPDateScanner.months), scanner.skip(" "),
-      let year = scanner.number(digits: 4), scanner.skip(" "),
-      let time = scanner.timeOfDay(), scanner.skip(" gmt"), scanner.isAtEnd
+      scanner.name(of: weekdays) != nil, scanner.skip(", "),
+      let day = scanner.number(digits: 2), scanner.skip(separator),
+      let month = scanner.name(of: GregorianCalendar.months), scanner.skip(separator),
+      let writtenYear = scanner.number(digits: isRFC850 ? 2 : 4), scanner.skip(" "),
+      let time = scanner.timeOfDay(), scanner.skip(" GMT"), scanner.isAtEnd
     else { return nil }
-    return date(year: year, month: month + 1, day: day, time: time)
-  }
-
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
-  private static func rfc850Date(_ text: String, now: Date) -> Date? {
-    var scanner = HTTPDateScanner(text)
-    guard
-      scanner.name(of: HTTPDateScanner.longWeekdays) != nil, scanner.skip(", "),
-      let day = scanner.number(digits: 2), scanner.skip("-"),
-      let month = scanner.name(of: HTTPDateScanner.months), scanner.skip("-"),
-      let yearOfCentury = scanner.number(digits: 2), scanner.skip(" "),
-      let time = scanner.timeOfDay(), scanner.skip(" gmt"), scanner.isAtEnd
-    else { return nil }
+    guard isRFC850 else { return date(year: writtenYear, month: month + 1, day: day, time: time) }
 
     // A date that appears to be more than 50 years in the future is the most recent past one with these digits.
     let averageYear = 365.2425 * 86_400
     let secondsNow = now.timeIntervalSince1970
     let yearNow = abs(secondsNow) < 8000 * averageYear ? 1970 + Int((secondsNow / averageYear).rounded(.down)) : 1970
     let latestYear = yearNow + 51
-    let year = latestYear - positiveRemainder(latestYear - yearOfCentury, 100)
+    let year = latestYear - ((latestYear - writtenYear) % 100 + 100) % 100
     guard let result = date(year: year, month: month + 1, day: day, time: time) else {
       // 29 February of a year that is not a leap year may have been one a century earlier.
       return date(year: year - 100, month: month + 1, day: day, time: time)
@@ -55,7 +57,7 @@ enum HTTPDate {
     var scanner = HTTPDateScanner(text)
     guard
       scanner.name(of: HTTPDateScanner.shortWeekdays) != nil, scanner.skip(" "),
-      let month = scanner.name(of: HTTPDateScanner.months), scanner.skip(" "),
+      let month = scanner.name(of: GregorianCalendar.months), scanner.skip(" "),
       let day = scanner.skip(" ") ? scanner.number(digits: 1) : scanner.number(digits: 2), scanner.skip(" "),
       let time = scanner.timeOfDay(), scanner.skip(" "),
       let year = scanner.number(digits: 4), scanner.isAtEnd
@@ -64,35 +66,15 @@ enum HTTPDate {
   }
 
   private static func date(year: Int, month: Int, day: Int, time: Int) -> Date? {
-    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    let daysInMonth = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-    guard daysInMonth.indices.contains(month - 1), (1...daysInMonth[month - 1]).contains(day) else { return nil }
-    let days = daysBefore(year: year) - daysBefore(year: 1970) + daysInMonth[..<(month - 1)].reduce(0, +) + day - 1
-    return Date(timeIntervalSince1970: Double(days) * 86_400 + Double(time))
-  }
-
-  /// Returns the number of days before the first of January in the proleptic Gregorian calendar, which HTTP dates use.
-  private static func daysBefore(year: Int) -> Int {
-    // Year 0 is a leap year: counted from 400 years earlier, nothing is negative.
-    let elapsed = year + 399
-    return elapsed * 365 + elapsed / 4 - elapsed / 100 + elapsed / 400
-  }
-
-  private static func positiveRemainder(_ value: Int, _ modulus: Int) -> Int {
-    let remainder = value % modulus
-    return remainder < 0 ? remainder + modulus : remainder
+    GregorianCalendar.days(year: year, month: month, day: day).map {
+      Date(timeIntervalSince1970: Double($0) * 86_400 + Double(time))
+    }
   }
 }
 
 /// Reads the components of an HTTP date in order; returns `nil` (or `false`) for a missing one.
 struct HTTPDateScanner {
-  static let shortWeekdays: [StaticString] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
-  static let longWeekdays: [StaticString] = [
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-  ]
-  static let months: [StaticString] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-  ]
+  static let shortWeekdays = GregorianCalendar.weekdays.map { String($0.prefix(3)) }
 
   private var rest: Substring.UTF8View
 
@@ -103,16 +85,18 @@ struct HTTPDateScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Skips a text in lower case, in any case.
-  mutating func skip(_ text: StaticString) -> Bool {
-    let start = rest.prefix(text.utf8CodeUnitCount)
-    guard start.count == text.utf8CodeUnitCount, HeaderSyntax.isSame(start, text) else { return false }
+  /// Skips a text, in any case.
+  mutating func skip(_ text: String) -> Bool {
+    let start = rest.prefix(text.utf8.count)
+    let isSame = start.elementsEqual(text.utf8) {
+      $0 == $1 || $0 ^ $1 == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+    }
+    guard isSame else { return false }
     rest = rest.dropFirst(start.count)
     return true
   }
 
-  /// Returns the index of the name that comes next.
-  mutating func name(of names: [StaticString]) -> Int? { names.firstIndex { skip($0) } }
+  mutating func name(of names: [String]) -> Int? { names.firstIndex { skip($0) } }
 
   mutating func number(digits: Int) -> Int? {
     let text = rest.prefix(digits)

@@ -59,7 +59,6 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, Expre
 
   func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }
 
-  /// Sets a field, replacing all of the same name.
   mutating func set(_ name: String, _ value: String) {
     remove(name.lowercased())
     fields.append(Field(name: name, value: value))

@@ -52,8 +52,7 @@ enum HostSyntax {
   /// Returns whether the host is an IPv6 address, with or without a zone (RFC 4007 §11).
   private static func isIPv6(_ host: String) -> Bool {
     let parts = host.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
-    var address = in6_addr()
-    guard !host.utf8.contains(0), inet_pton(AF_INET6, String(parts[0]), &address) == 1 else { return false }
+    guard address(String(parts[0]))?.count == 16 else { return false }
     guard parts.count == 2 else { return true }
     return !parts[1].isEmpty && parts[1].utf8.allSatisfy { isName(String(UnicodeScalar($0))) && $0 < 0x80 }
   }

@@ -7,7 +7,6 @@ enum PercentEncoding {
   /// The characters allowed in a path: `pchar` without `pct-encoded`, and the slash (RFC 3986 §3.3).
   static let path = ByteSet.alphanumerics(and: "-._~!$&'()*+,;=:@/")
 
-  /// Appends the bytes to `output`, encoding every byte outside `allowed`.
   static func append(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout [UInt8], allowed: ByteSet) {
     for byte in bytes {
       if allowed.contains(byte) { output.append(byte) } else { appendEncoded(byte, to: &output) }
@@ -32,7 +31,15 @@ enum PercentEncoding {
     output.append(digit(byte & 15))
   }
 
-  /// Returns the value of a hexadecimal digit of either case.
+  /// Returns the byte that a percent sign at this position encodes; `nil` if there is no such sign and its two digits.
+  static func byte<Bytes: RandomAccessCollection<UInt8>>(in bytes: Bytes, at index: Int) -> UInt8?
+  where Bytes.Index == Int {
+    guard bytes.endIndex - index > 2, bytes[index] == UInt8(ascii: "%"), let high = value(ofDigit: bytes[index + 1]),
+      let low = value(ofDigit: bytes[index + 2])
+    else { return nil }
+    return high << 4 | low
+  }
+
   static func value(ofDigit byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -82,7 +89,7 @@ struct ByteSet: Sendable {
 
 /// The `application/x-www-form-urlencoded` serializer of the WHATWG URL standard (§5.2).
 enum FormURLEncoding {
-  private static let bare = ByteSet.alphanumerics(and: "*-._")
+  private static let bareOrSpace = ByteSet.alphanumerics(and: "*-._ ")
 
   /// Encodes the pairs, sorted by name; a space becomes `+`.
   static func encode(_ pairs: [String: String]) -> Data {
@@ -99,24 +106,14 @@ enum FormURLEncoding {
   }
 
   private static func encode(_ string: String, to output: inout [UInt8]) {
-    var string = string
-    string.withUTF8 { bytes in
-      for byte in bytes {
-        if bare.contains(byte) {
-          output.append(byte)
-        } else if byte == UInt8(ascii: " ") {
-          output.append(UInt8(ascii: "+"))
-        } else {
-          PercentEncoding.appendEncoded(byte, to: &output)
-        }
-      }
-    }
+    let start = output.count
+    PercentEncoding.append(string, to: &output, allowed: bareOrSpace)
+    for index in start..<output.count where output[index] == UInt8(ascii: " ") { output[index] = UInt8(ascii: "+") }
   }
 }
 
 /// Encodes `name=value` pairs joined by `&`.
 enum EncodedPairs {
-  /// Appends the pairs sorted by name, each part encoded by `encode`.
   static func append(
     sorted pairs: [String: String], to output: inout [UInt8], encode: (String, inout [UInt8]) -> Void
   ) {

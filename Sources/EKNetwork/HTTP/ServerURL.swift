@@ -164,10 +164,9 @@ enum ServerURL {
 
     /// Appends a component, in which encoded characters stay as they are.
     private static func append(_ part: ArraySlice<UInt8>, to text: inout [UInt8], allowed: ByteSet) {
-      func isDigit(_ index: Int) -> Bool { index < part.endIndex && PercentEncoding.value(ofDigit: part[index]) != nil }
       for index in part.indices {
         let byte = part[index]
-        if allowed.contains(byte) || byte == UInt8(ascii: "%") && isDigit(index + 1) && isDigit(index + 2) {
+        if allowed.contains(byte) || PercentEncoding.byte(in: part, at: index) != nil {
           text.append(byte)
         } else {
           PercentEncoding.appendEncoded(byte, to: &text)

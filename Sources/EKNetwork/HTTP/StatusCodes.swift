@@ -24,7 +24,7 @@ public struct StatusCodes: Sendable, Hashable, ExpressibleByArrayLiteral {
 
   /// The codes of a range that includes its end.
   public static func range(_ codes: ClosedRange<Int>) -> StatusCodes {
-    .range(codes.lowerBound..<codes.upperBound.advancedClamped)
+    .range(codes.lowerBound..<(codes.upperBound == .max ? .max : codes.upperBound + 1))
   }
 
   /// Returns the codes that are in either of two sets.
@@ -41,7 +41,6 @@ public struct StatusCodes: Sendable, Hashable, ExpressibleByArrayLiteral {
     return StatusCodes(ranges: joined)
   }
 
-  /// The bounds of the ranges, for storing the set.
   var bounds: [[Int]] { ranges.map { [$0.lowerBound, $0.upperBound] } }
 
   /// Creates the set with these bounds; what are no bounds of a range is left out.
@@ -53,8 +52,4 @@ public struct StatusCodes: Sendable, Hashable, ExpressibleByArrayLiteral {
 
   /// Returns whether a code is in the set.
   public func contains(_ code: Int) -> Bool { ranges.contains { $0.contains(code) } }
-}
-
-extension Int {
-  fileprivate var advancedClamped: Int { self == .max ? .max : self + 1 }
 }

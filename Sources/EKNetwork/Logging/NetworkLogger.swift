@@ -120,7 +120,6 @@ struct RequestLog: Sendable {
   /// Whether to measure the phases of an exchange.
   var wantsTimings: Bool { handler != nil }
 
-  /// Reports that an attempt is being sent; the first is number 1.
   func started(_ url: URL, attempt: Int) {
     last.withLock { $0 = (url, nil) }
     report(.attemptStarted(url: url, attempt: attempt))
@@ -133,10 +132,8 @@ struct RequestLog: Sendable {
     logger.log(.debug, "Request redirected", base(["status": "\(status)", "url": url.redactedForLog]))
   }
 
-  /// Notes the status of a response which may be a failure.
   func received(status: Int?) { last.withLock { $0.status = status } }
 
-  /// Reports that the server responded with 401 and the request waits for a new token.
   func refreshingToken() {
     report(.refreshingToken)
     logger.log(.info, "Refreshing the access token", base([:]))
@@ -229,12 +226,9 @@ extension Error {
 
 /// The header fields whose values are shown only if secrets are revealed.
 enum SecretFields {
-  /// Words in the names of fields with credentials, in addition to the fields of ``OriginFields``. Hiding a harmless
-  /// value as well does no harm.
-  private static let words = ["token", "secret", "key", "password", "auth", "session", "signature", "cookie"]
-
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()
-    return words.contains(where: name.contains) || OriginFields.contains(name) && name != "host"
+    // Hiding a harmless value as well, such as that of an `Idempotency-Key`, does no harm.
+    return name.contains("key") || OriginFields.contains(name) && name != "host"
   }
 }

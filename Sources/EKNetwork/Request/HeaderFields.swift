@@ -17,9 +17,9 @@ struct HeaderFields {
 
   /// Validates the request's own fields. Names that differ only in case are one field.
   init(_ headers: [String: String]?, _ list: HeaderFieldList? = nil) throws {
-    guard let headers = Self.joined(headers, list), !headers.isEmpty else { return }
-    let own = headers.count > 1 ? Self.joiningNamesOfAllCases(headers) : headers
-    fields.reserveCapacity(own.count + 5)
+    let own = Self.joiningNamesOfAllCases(Self.joined(headers, list) ?? [:])
+    // One allocation, also for what the library adds to most requests.
+    fields.reserveCapacity(own.isEmpty ? 3 : own.count + 5)
     do {
       for (name, value) in own { try insert(name, value) }
     } catch {
@@ -43,17 +43,15 @@ struct HeaderFields {
     if !value.isEmpty { fields["Authorization"] = "Bearer " + value }
   }
 
-  /// Adds the client's fields that the request does not have.
-  mutating func add(_ defaults: [String: String]) throws {
-    for (name, value) in Self.sorted(Self.joiningNamesOfAllCases(defaults)) {
-      guard !["content-type", "content-length"].contains(name.lowercased()) else {
-        throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+  mutating func add(_ defaults: HeaderFieldList) throws {
+    for field in defaults {
+      guard !["content-type", "content-length"].contains(field.name.lowercased()) else {
+        throw InvalidHeaderError(field: field.name, reason: .managedByLibrary)
       }
-      if fields.field(name) == nil { try insert(name, value) }
+      if fields.field(field.name) == nil { try insert(field.name, field.value) }
     }
   }
 
-  /// Sets the fields that every request has, unless the request has them.
   mutating func setDefaults(accept: String?, userAgent: String?) throws {
     if ownAccept == nil, let accept { fields["Accept"] = accept }
     guard ownUserAgent == nil, let userAgent else { return }
@@ -68,29 +66,39 @@ struct HeaderFields {
   mutating func describe(_ payload: RequestPayload) throws {
     if let ownContentLength { fields[ownContentLength] = nil }
     if payload.exists, let length = payload.length { fields["Content-Length"] = String(length) }
-    if let ownContentType {
-      completeMultipartType(ownContentType, boundary: payload.boundary)
-    } else {
-      let value = try InvalidHeaderError.checked(payload.contentType, of: "Content-Type")
+    try describe(payload.contentType)
+  }
+
+  /// Sets the `Content-Type`, unless the request has one. A multipart type of its own without a boundary, which could not be
+  /// parsed (RFC 2046 §5.1.1), gets that of the body.
+  mutating func describe(_ contentType: String) throws {
+    guard let ownContentType else {
+      let value = try InvalidHeaderError.checked(contentType, of: "Content-Type")
       if !value.isEmpty { fields["Content-Type"] = value }
+      return
     }
+    guard contentType.hasPrefix("multipart/"), let boundary = contentType.range(of: "; boundary="),
+      let type = fields[ownContentType]?.lowercased(), type.hasPrefix("multipart/"), !type.contains("boundary=")
+    else { return }
+    fields[ownContentType]?.append(contentsOf: contentType[boundary.lowerBound...])
   }
 
   mutating func expectContinue() {
     if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
   }
 
-  /// Adds the boundary to a multipart type without one, which could not be parsed (RFC 2046 §5.1.1).
-  private mutating func completeMultipartType(_ name: String, boundary: String?) {
-    guard let boundary, let type = fields[name]?.lowercased() else { return }
-    if type.hasPrefix("multipart/"), !type.contains("boundary=") { fields[name]?.append("; boundary=\(boundary)") }
-  }
-
   /// Merges fields whose names differ only in case: the values of `X-A` and `x-a` are joined like those of a repeated
   /// field (RFC 9110 §5.3), in the order of their names. Cookies are joined as in RFC 6265 §4.2.1.
-  private static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
-    guard Set(own.keys.lazy.map { $0.lowercased() }).count < own.count else { return own }
-    return joining(sorted(own))
+  static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
+    guard own.count > 1 else { return own }
+    // Few names have the same length: comparing them in pairs takes less than a set of all in lower case.
+    let names = Array(own.keys)
+    let isRepeated = names.indices.contains { index in
+      names[..<index].contains {
+        $0.utf8.count == names[index].utf8.count && $0.isFieldName(names[index].lowercased())
+      }
+    }
+    return isRepeated ? joining(sorted(own)) : own
   }
 
   private static func sorted(_ headers: [String: String]) -> [(String, String)] {
@@ -133,6 +141,8 @@ struct HeaderFields {
 extension [String: String] {
   /// Returns the value of a header field; names are case-insensitive (RFC 9110 §5.1).
   func field(_ name: String) -> String? {
-    self[name] ?? first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
+    if let value = self[name] { return value }
+    let name = name.lowercased()
+    return first { $0.key.isFieldName(name) }?.value
   }
 }

@@ -120,28 +120,19 @@ public struct MultipartFormData: Equatable, Sendable {
   ///   throws ``NetworkError/invalidMultipartEncoding``. Also `nil` for a form with a file, which is only ever
   ///   streamed.
   public func encodedData() -> Data? {
-    MultipartEncoding.encode(parts, boundary: boundary)
-  }
-}
-
-/// The wire format of a multipart form (RFC 7578, RFC 2046 §5.1.1).
-enum MultipartEncoding {
-  /// Returns the body in one buffer of exactly its size, so that each part's data is copied once.
-  static func encode(_ parts: [MultipartFormData.Part], boundary: String) -> Data? {
-    guard !parts.contains(where: { $0.fileURL != nil }), let segments = try? segments(parts, boundary: boundary) else {
-      return nil
-    }
+    guard !parts.contains(where: { $0.fileURL != nil }), let segments = try? segments() else { return nil }
+    // One buffer of exactly its size, so that each part's data is copied once.
     var body = Data(capacity: segments.reduce(0) { $0 + Int($1.length) })
     for case .data(let data) in segments { body.append(data) }
     return body
   }
 
-  /// Returns the body as segments, without copying the data and files of the parts.
-  static func segments(_ parts: [MultipartFormData.Part], boundary: String) throws -> [BodySegment] {
+  /// Returns the body (RFC 7578, RFC 2046 §5.1.1) without copying the data and reading the files of the parts.
+  func segments() throws -> [BodySegment] {
     var segments: [BodySegment] = []
     var between = Data()
     for part in parts {
-      guard let head = head(of: part, boundary: boundary) else { throw NetworkError.invalidMultipartEncoding }
+      guard let head = head(of: part) else { throw NetworkError.invalidMultipartEncoding }
       between.append(contentsOf: head)
       segments.append(.data(between))
       segments.append(try part.fileURL.map { .file(try FileSegment($0)) } ?? .data(part.data))
@@ -153,15 +144,15 @@ enum MultipartEncoding {
   }
 
   /// Returns the delimiter and the header lines of a part, with the empty line after them.
-  private static func head(of part: MultipartFormData.Part, boundary: String) -> [UInt8]? {
+  private func head(of part: Part) -> [UInt8]? {
     guard let mimeType = HeaderSyntax.trimmedValue(part.mimeType) else { return nil }
     var head: [UInt8] = []
     head.reserveCapacity(128 + part.name.utf8.count + (part.filename?.utf8.count ?? 0) + mimeType.utf8.count)
     head.append(contentsOf: "--\(boundary)\r\nContent-Disposition: form-data; name=\"".utf8)
-    appendEscaped(part.name, to: &head)
+    Self.appendEscaped(part.name, to: &head)
     if let filename = part.filename {
       head.append(contentsOf: "\"; filename=\"".utf8)
-      appendEscaped(filename, to: &head)
+      Self.appendEscaped(filename, to: &head)
     }
     head.append(contentsOf: "\"\r\n".utf8)
     if !mimeType.isEmpty { head.append(contentsOf: "Content-Type: \(mimeType)\r\n".utf8) }

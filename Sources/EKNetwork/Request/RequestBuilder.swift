@@ -19,7 +19,7 @@ enum RequestBuilder {
   ///   ``NetworkError/invalidMultipartEncoding``, ``InvalidHeaderError``, or the error of encoding the body.
   static func build<T: NetworkRequest>(
     _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json,
-    defaultHeaders: [String: String]? = nil
+    defaultHeaders: HeaderFieldList? = nil
   ) throws -> URLRequest {
     let target = request.targetURL
     // Whole URLs often come from servers, and those must not choose a socket of this machine.

@@ -59,11 +59,14 @@ public struct RequestDefaults: @unchecked Sendable {
 /// implementation, which can ask who reads.
 final class ClientDefaults: Sendable {
   let values: RequestDefaults
+  /// Their header fields, the values of names that differ only in case joined.
+  let headers: HeaderFieldList?
 
   /// Returns `nil` if they change nothing.
   init?(_ values: RequestDefaults) {
     guard !values.areEmpty else { return nil }
     self.values = values
+    headers = values.headers.map { HeaderFieldList(HeaderFields.joiningNamesOfAllCases($0)) }
   }
 
   /// Those of the client that is reading a request on this thread. Reading is synchronous.

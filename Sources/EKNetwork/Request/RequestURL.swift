@@ -94,9 +94,7 @@ enum RequestURL {
     while index < path.count {
       if PercentEncoding.path.contains(path[index]) {
         index += 1
-      } else if path[index] == UInt8(ascii: "%"), index + 2 < path.count,
-        PercentEncoding.value(ofDigit: path[index + 1]) != nil, PercentEncoding.value(ofDigit: path[index + 2]) != nil
-      {
+      } else if PercentEncoding.byte(in: path, at: index) != nil {
         index += 3
       } else {
         return false
@@ -118,43 +116,26 @@ struct BaseURLParts {
   /// The query without its question mark; `nil` if there is no question mark.
   let query: Range<Int>?
 
+  private static let delimiters = ByteSet("/?#")
+
   /// Returns `nil` for a URL without a scheme or a host.
   init?(_ url: UnsafeBufferPointer<UInt8>) {
     guard let colon = url.firstIndex(of: UInt8(ascii: ":")), colon > 0, url.count >= colon + 3,
       url[colon + 1] == UInt8(ascii: "/"), url[colon + 2] == UInt8(ascii: "/"),
       // A colon after one of these belongs to a path or a query, and the URL has no scheme.
-      !url[..<colon].contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") })
+      !url[..<colon].contains(where: Self.delimiters.contains)
     else { return nil }
 
-    var index = colon + 3
-    var hostStart = index
-    var hostEnd: Int?
-    var isBracketed = false
-    scan: while index < url.count {
-      switch url[index] {
-      case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): break scan
-      case UInt8(ascii: "@"):
-        hostStart = index + 1
-        hostEnd = nil
-        isBracketed = false
-      case UInt8(ascii: "["): isBracketed = true
-      case UInt8(ascii: "]"): isBracketed = false
-      case UInt8(ascii: ":") where !isBracketed && hostEnd == nil: hostEnd = index
-      default: break
-      }
-      index += 1
-    }
-    guard hostEnd ?? index > hostStart else { return nil }
+    let start = colon + 3
+    let end = url[start...].firstIndex(where: Self.delimiters.contains) ?? url.count
+    let host = url[(url[start..<end].lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? start)..<end]
+    guard let first = host.first, first != UInt8(ascii: ":") else { return nil }
 
-    pathStart = index
-    while index < url.count, url[index] != UInt8(ascii: "?"), url[index] != UInt8(ascii: "#") { index += 1 }
-    pathEnd = index
-    guard index < url.count, url[index] == UInt8(ascii: "?") else {
-      query = nil
-      return
-    }
-    let end = url[index...].firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
-    query = index + 1..<end
+    let fragment = url[end...].firstIndex(of: UInt8(ascii: "#")) ?? url.count
+    let mark = url[end..<fragment].firstIndex(of: UInt8(ascii: "?"))
+    pathStart = end
+    pathEnd = mark ?? fragment
+    query = mark.map { $0 + 1..<fragment }
   }
 }
 
@@ -180,20 +161,11 @@ enum ParentSegment {
     output.reserveCapacity(bytes.count)
     for byte in bytes {
       output.append(byte)
-      while let value = triplet(endOf: output) {
+      while output.count > 2, let value = PercentEncoding.byte(in: output, at: output.count - 3) {
         output.removeLast(3)
         output.append(value)
       }
     }
     return output
-  }
-
-  private static func triplet(endOf bytes: [UInt8]) -> UInt8? {
-    let count = bytes.count
-    guard count >= 3, bytes[count - 3] == UInt8(ascii: "%"),
-      let high = PercentEncoding.value(ofDigit: bytes[count - 2]),
-      let low = PercentEncoding.value(ofDigit: bytes[count - 1])
-    else { return nil }
-    return high << 4 | low
   }
 }

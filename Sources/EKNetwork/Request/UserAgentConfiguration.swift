@@ -37,12 +37,19 @@ public struct UserAgentConfiguration: Equatable, Sendable {
     self.osVersion = UserAgentDefaults.nonBlank(osVersion) ?? defaults.osVersion
     self.networkVersion = UserAgentDefaults.nonBlank(networkVersion) ?? UserAgentDefaults.networkVersion
 
+    func product(_ text: String) -> String { PercentEncoding.encoded(text, allowed: Self.product) }
+    func comment(_ text: String) -> String { PercentEncoding.encoded(text, allowed: Self.comment) }
     userAgent =
-      UserAgentSyntax.product(self.appName) + "/" + UserAgentSyntax.product(self.appVersion)
-      + " (" + UserAgentSyntax.comment(self.bundleIdentifier) + "; build:" + UserAgentSyntax.comment(self.buildNumber)
-      + "; " + UserAgentDefaults.platform + " " + UserAgentSyntax.comment(self.osVersion)
-      + ") EKNetwork/" + UserAgentSyntax.product(self.networkVersion)
+      "\(product(self.appName))/\(product(self.appVersion))"
+      + " (\(comment(self.bundleIdentifier)); build:\(comment(self.buildNumber));"
+      + " \(UserAgentDefaults.platform) \(comment(self.osVersion))) EKNetwork/\(product(self.networkVersion))"
   }
+
+  /// A product name (RFC 9110 §10.1.5) may contain a space, which makes it two products, as in `My App/1.0`. A bare `%` would
+  /// make the encoded characters ambiguous.
+  private static let product = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~")
+  /// `ctext` (RFC 9110 §5.6.5) without the `;` that separates the comment's parts, and without `%`.
+  private static let comment = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~,:/<=>?@[]{}\"")
 
   /// Returns the header's value: `AppName/Version (BundleID; build:BuildNumber; Platform OSVersion) EKNetwork/Version`.
   ///
@@ -100,17 +107,4 @@ struct UserAgentDefaults: Sendable {
     guard let string, string.contains(where: { !$0.isWhitespace }) else { return nil }
     return string
   }
-}
-
-/// Encodes external text for its two places in a `User-Agent` value (RFC 9110 §10.1.5).
-enum UserAgentSyntax {
-  /// A product name may contain a space, which makes it two products, as in `My App/1.0`. A bare `%` would make the
-  /// encoded characters ambiguous.
-  private static let product = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~")
-  /// `ctext` (RFC 9110 §5.6.5) without the `;` that separates the comment's parts, and without `%`.
-  private static let comment = ByteSet.alphanumerics(and: " !#$&'*+-.^_`|~,:/<=>?@[]{}\"")
-
-  static func product(_ text: String) -> String { PercentEncoding.encoded(text, allowed: product) }
-
-  static func comment(_ text: String) -> String { PercentEncoding.encoded(text, allowed: comment) }
 }

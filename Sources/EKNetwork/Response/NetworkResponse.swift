@@ -176,7 +176,6 @@ extension HTTPURLResponse {
 }
 
 extension [String: String] {
-  /// Creates header fields from Foundation's untyped dictionary.
   init(headerFields: [AnyHashable: Any]) {
     self.init(minimumCapacity: headerFields.count)
     for (name, value) in headerFields {

@@ -67,7 +67,6 @@ public enum PrismNetworkError: LocalizedError, CustomStringConvertible, Equatabl
     }
   }
 
-  /// Creates the error for a status code outside 2xx.
   init(status: Int) {
     self =
       switch status {
@@ -79,7 +78,6 @@ public enum PrismNetworkError: LocalizedError, CustomStringConvertible, Equatabl
       }
   }
 
-  /// Creates the error for the code of a transport failure.
   init(code: URLError.Code) {
     self =
       switch code {

@@ -76,13 +76,11 @@ public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, Resp
     }
   }
 
-  /// The result of an operation, with the failures of its requests.
   struct Recorded<Success> {
     let result: Result<Success, any Error>
     let record: FailureRecord
   }
 
-  /// Runs `body`, and returns its result, with the failures of its requests.
   nonisolated(nonsending) static func recorded<Success>(
     _ body: nonisolated(nonsending) () async throws -> Success
   ) async -> Recorded<Success> {

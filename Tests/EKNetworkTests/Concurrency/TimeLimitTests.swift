@@ -37,14 +37,15 @@ import Testing
     #expect(value == 1)
   }
 
-  @Test func workThatEndsInTimeIsNotStopped() async throws {
+  @Test(arguments: [false, true]) func workThatEndsInTimeIsNotStopped(throwing: Bool) async {
     let clock = GatedClock(gate: Gate(), isOver: Gate())
     let stops = Locked(0)
-    let value = try await TimeLimit.run(.seconds(1), clock: clock, error: Late(), stop: { stops.withLock { $0 += 1 } })
+    let value = try? await TimeLimit.run(.seconds(1), clock: clock, error: Late(), stop: { stops.withLock { $0 += 1 } })
     {
-      7
+      if throwing { throw Stopped() }
+      return 7
     }
-    #expect(value == 7)
+    #expect(value == (throwing ? nil : 7))
     clock.gate.open()
     #expect(await clock.isOver.wait())
     for _ in 0..<10 { await Task.yield() }

@@ -72,7 +72,17 @@ import Testing
       guard let year = parts.year, let month = parts.month, let dayOfMonth = parts.day else { continue }
       let text = "Mon, \(dayOfMonth < 10 ? "0" : "")\(dayOfMonth) \(months[month - 1]) \(year) 00:00:00 GMT"
       #expect(HTTPDate.parse(text, now: Self.now) == date, "\(text)")
+      if day >= 0 { #expect(HTTPDate.text(date).dropFirst(5) == text.dropFirst(5)) }
     }
+  }
+
+  @Test(arguments: [
+    (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"),
+    (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (1_735_603_200, "Tue, 31 Dec 2024 00:00:00 GMT"),
+    (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"), (1e15, "Fri, 31 Dec 9999 23:59:59 GMT"),
+  ])
+  func isWrittenAsAnIMFFixdate(_ seconds: Double, _ text: String) {
+    #expect(HTTPDate.text(Date(timeIntervalSince1970: seconds)) == text)
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300, -1e300])

@@ -103,13 +103,7 @@ extension NetworkManager {
           over: self.transport, lookup: lookup, token: token.renewal
         ).fetch(request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: token.read)
         if let error = fetched.response.readError { throw error }
-        let (sent, entry) = (fetched.sent, PrismCacheEntry(fetched.response, ttl: ttl))
-        if let lookup {
-          let kept = lookup.kept(of: sent, ttl: ttl, at: Date())
-          return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))
-        }
-        return .init(
-          entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil, sent: sent.own)
+        return .init(fetched, lookup, isCached: isCached, ttl: ttl, at: Date())
       },
       decode: { entry, sent in
         guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
@@ -120,5 +114,20 @@ extension NetworkManager {
         return try decoder.decode(
           request, CollectedResponse(head: ResponseHead(response), data: entry.data))
       })
+  }
+}
+
+extension CachedLoad.Fetched {
+  /// Creates what was fetched, and what to store of it: with a lookup, the response as it was before middleware received it.
+  init(_ fetched: RequestRunner.Fetched, _ lookup: PolicyLookup?, isCached: Bool, ttl: Duration, at date: Date) {
+    entry = PrismCacheEntry(fetched.response, ttl: ttl, at: date)
+    sent = fetched.sent.own
+    guard let lookup else {
+      let entry = entry
+      kept = isCached ? CacheKey(responseTo: fetched.sent).map { (entry, $0) } : nil
+      return
+    }
+    kept = lookup.kept(of: fetched.sent, ttl: ttl, at: date)
+    found = lookup.found(for: fetched.sent)
   }
 }

@@ -247,16 +247,9 @@ extension PrismNetworkAdapter {
       fetch: { lookup, isFirst in
         let urlRequest = isFirst ? urlRequest : try self.urlRequest(for: request.endpoint)
         let fetched = try await self.runner.fetch(urlRequest, lookup: lookup)
-        let sent = fetched.sent
-        let ttl = interval ?? PrismCacheEntry.defaultTTL
-        let entry = PrismCacheEntry(fetched.response, ttl: ttl, at: self.store.now())
-        if let lookup {
-          let kept = lookup.kept(of: sent, ttl: ttl, at: self.store.now())
-          return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))
-        }
         return .init(
-          entry: entry, kept: isCached && urlRequest.isCacheable ? CacheKey(responseTo: sent).map { (entry, $0) } : nil,
-          sent: sent.own)
+          fetched, lookup, isCached: isCached && urlRequest.isCacheable, ttl: interval ?? PrismCacheEntry.defaultTTL,
+          at: self.store.now())
       },
       decode: { try EntityDecoding.decode($0, for: request, sentAs: $1 ?? urlRequest, with: formatter) })
   }

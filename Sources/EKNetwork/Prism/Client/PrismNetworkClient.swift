@@ -58,14 +58,10 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
 
   /// An iterator over the responses.
   public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    private enum Phase {
-      case first
-      case second(CachedLoad<Element>)
-      case end
-    }
-
     fileprivate let start: @Sendable () async throws -> CachedLoad<Element>
-    private var phase = Phase.first
+    private var isFirst = true
+    /// The load whose response from the network is still to follow.
+    private var rest: CachedLoad<Element>?
 
     fileprivate init(start: @escaping @Sendable () async throws -> CachedLoad<Element>) { self.start = start }
 
@@ -73,22 +69,19 @@ public struct PrismResponses<Element: Sendable>: AsyncSequence, Sendable {
     ///
     /// Throws what the request throws. An error after a stored response only means that the network returned none.
     public mutating func next() async throws -> Element? {
-      switch phase {
-      case .end: return nil
-      case .second(let load):
-        phase = .end
+      guard isFirst else {
+        guard let load = rest.take() else { return nil }
         return try await PrismNetworkFailure.surfacing { try await load.fetched() }
-      case .first:
-        phase = .end
-        let start = start
-        let (value, rest) = try await PrismNetworkFailure.surfacing { () -> (Element, CachedLoad<Element>?) in
-          let load = try await start()
-          let (value, followed) = try await load.first()
-          return (value, followed == nil ? nil : load)
-        }
-        if let rest { phase = .second(rest) }
-        return value
       }
+      isFirst = false
+      let start = start
+      let (value, followed) = try await PrismNetworkFailure.surfacing { () -> (Element, CachedLoad<Element>?) in
+        let load = try await start()
+        let (value, followed) = try await load.first()
+        return (value, followed == nil ? nil : load)
+      }
+      rest = followed
+      return value
     }
   }
 }

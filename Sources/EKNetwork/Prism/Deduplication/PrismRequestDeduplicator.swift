@@ -43,10 +43,8 @@ public actor PrismRequestDeduplicator {
     return try shared.result.get()
   }
 
-  /// The number of requests in flight that can be joined.
   nonisolated var count: Int { flights.count }
 
-  /// Returns the number of callers that wait for the request with a key.
   nonisolated func waiterCount<T: Sendable>(_ key: String, _ type: T.Type) -> Int {
     flights.waiterCount(key, PrismNetworkFailure.Recorded<T>.self)
   }

@@ -154,32 +154,17 @@ extension PrismNetworkEndpoint {
     var request = URLRequest(url: url)
     request.httpMethod = method.rawValue
     do {
-      var fields = try HeaderFields(headers).fields
-      if let body {
-        describe(try EndpointBody.attach(body, to: &request), in: &fields)
-      }
+      var fields = try HeaderFields(headers)
+      if let body { try fields.describe(try EndpointBody.attach(body, to: &request)) }
       // Set all at once: on some platforms the setter for one field silently drops values that it rejects.
       let length = request.value(forHTTPHeaderField: "Content-Length")
-      request.allHTTPHeaderFields = fields
+      request.allHTTPHeaderFields = fields.fields
       if let length { request.setValue(length, forHTTPHeaderField: "Content-Length") }
     } catch {
       throw PrismNetworkFailure(.badRequest, because: error, url: url)
     }
     if let timeoutInterval, Duration(timeInterval: timeoutInterval) != nil { request.timeoutInterval = timeoutInterval }
     return request
-  }
-
-  /// Sets the `Content-Type` of the body, unless the endpoint sets one. A multipart type without a boundary cannot be
-  /// parsed (RFC 2046 §5.1.1) and is replaced by that of the body.
-  private func describe(_ contentType: String, in fields: inout [String: String]) {
-    guard let name = fields.keys.first(where: { $0.lowercased() == "content-type" }) else {
-      return fields["Content-Type"] = contentType
-    }
-    let type = fields[name]?.lowercased() ?? ""
-    guard contentType.hasPrefix("multipart/"), type.hasPrefix("multipart/"), !type.contains("boundary=") else {
-      return
-    }
-    fields[name] = contentType
   }
 }
 

@@ -14,9 +14,8 @@ public protocol PrismEntity: Codable, Equatable, Hashable, CustomStringConvertib
 extension PrismEntity {
   /// The value as JSON with sorted keys; the name of the type if the value cannot be encoded.
   public var description: String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
+    let encoder = EndpointBody.encoder
+    encoder.outputFormatting.insert(.prettyPrinted)
     guard let data = try? encoder.encode(self) else { return String(describing: Self.self) }
     return String(decoding: data, as: UTF8.self)
   }

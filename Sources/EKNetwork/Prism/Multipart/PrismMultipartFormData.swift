@@ -77,7 +77,7 @@ public struct PrismMultipartFormData: Sendable {
   public var contentType: String { Self.contentType(boundary: form.boundary) }
 
   /// Returns the segments of the body, with files still unread.
-  func segments() throws -> [BodySegment] { try MultipartEncoding.segments(form.parts, boundary: form.boundary) }
+  func segments() throws -> [BodySegment] { try form.segments() }
 
   /// Returns the content type; a boundary that is not a token has to be quoted (RFC 9110 §5.6.6).
   private static func contentType(boundary: String) -> String {

@@ -11,15 +11,10 @@ public actor PrismUploadTask {
   /// The body and the head of the response.
   public typealias Response = (data: Data, response: HTTPURLResponse)
 
-  /// Sendable, unchecked: a response is immutable.
-  private struct Received: @unchecked Sendable {
-    let response: Response
-  }
-
   private let exchange: Exchange
   private let makeRequest: @Sendable () throws -> URLRequest
   private nonisolated let state: Locked<UploadState>
-  private nonisolated let work = Locked<Task<Received, any Error>?>(nil)
+  private nonisolated let work = Locked<Task<Response, any Error>?>(nil)
 
   /// Creates an upload of bytes in memory.
   ///
@@ -127,7 +122,7 @@ public actor PrismUploadTask {
       cancelIfAbandoned()
     }
     let work = start()
-    return try await withPromptCancellation(patience: .zero) { try await work.value }.response
+    return try await withPromptCancellation(patience: .zero) { try await work.value }
   }
 
   /// Cancels the upload, if it is in progress: its streams end, and ``response()`` throws `CancellationError`.
@@ -143,7 +138,7 @@ public actor PrismUploadTask {
 
   /// Returns the upload, which the first call starts.
   @discardableResult
-  private func start() -> Task<Received, any Error> {
+  private func start() -> Task<Response, any Error> {
     if !state.withLock({ $0.start() }), let task = work.withLock({ $0 }) { return task }
     var exchange = exchange
     let (state, makeRequest) = (state, makeRequest)
@@ -176,13 +171,13 @@ public actor PrismUploadTask {
     return task
   }
 
-  private static func load(_ request: URLRequest, over exchange: Exchange) async throws -> Received {
+  private static func load(_ request: URLRequest, over exchange: Exchange) async throws -> Response {
     let fetched = try await exchange.load(request)
     guard let response = fetched.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
     guard StatusCodes.successful.contains(response.statusCode) else {
       throw HTTPError(response, data: fetched.data, method: request.httpMethod)
     }
-    return Received(response: (fetched.data, response))
+    return (fetched.data, response)
   }
 }
 
@@ -238,7 +233,6 @@ struct UploadState {
 
   mutating func takeID() -> UInt64 { nextID.increment() }
 
-  /// Marks the upload as started. Returns `false` if it was already.
   mutating func start() -> Bool { !exchange(&isStarted, with: true) }
 
   /// Sets the length of the body that is about to be sent: a file may have changed since the upload was created.
@@ -251,7 +245,6 @@ struct UploadState {
     if isStarted, !isOver { isCancelled = true }
   }
 
-  /// Adds a listener. Returns `false` if the upload has ended.
   mutating func listen(_ listener: Listener, id: UInt64) -> Bool {
     guard !isOver else { return false }
     listeners[id] = listener

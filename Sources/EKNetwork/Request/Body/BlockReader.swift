@@ -70,14 +70,34 @@ final class SegmentReader: BlockReader {
   }
 }
 
-/// Reads an `InputStream`, which can be read once.
+/// Reads an `InputStream`, which can be read once, and throws an error if it has another length than declared.
 final class InputStreamReader: BlockReader {
   private let stream: InputStream
+  private let declared: Int64?
+  private var count: Int64 = 0
   private var hasBegun = false
+  private var isAtEnd = false
 
-  init(_ stream: InputStream) { self.stream = stream }
+  init(_ stream: InputStream, length: Int64? = nil) { (self.stream, declared) = (stream, length) }
 
+  /// Returns the block that completes the declared length only if nothing follows it: a server must not receive a body
+  /// that looks complete but is not.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    guard let declared else { return try readStream(into: buffer) }
+    guard !isAtEnd else { return 0 }
+    let block = try readStream(into: buffer)
+    count += Int64(block)
+    guard block == 0 || count >= declared else { return block }
+    if block > 0, count == declared {
+      let surplus = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { try readStream(into: $0) }
+      count += Int64(surplus)
+    }
+    guard count == declared else { throw RequestBodyError.lengthMismatch(declared: declared, actual: count) }
+    isAtEnd = true
+    return block
+  }
+
+  private func readStream(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     if !hasBegun {
       // The rest of a stream that was read before must not pass for the whole body.
       guard stream.streamStatus == .notOpen else { throw URLError(.requestBodyStreamExhausted) }
@@ -97,37 +117,6 @@ final class InputStreamReader: BlockReader {
   /// A stream from which nothing was read may have another reader by now: that of the request which a redirect, or an
   /// expectation that was not met, has led to.
   func close() { if hasBegun { stream.close() } }
-}
-
-/// Reads a stream of declared length, and throws an error if it has another one.
-final class SizedStreamReader: BlockReader {
-  private let reader: InputStreamReader
-  private let declared: Int64
-  private var count: Int64 = 0
-  private var isAtEnd = false
-
-  init(_ stream: SizedStream) {
-    reader = InputStreamReader(stream.stream)
-    declared = stream.length
-  }
-
-  /// Returns the block that completes the declared length only if nothing follows it: a server must not receive a body
-  /// that looks complete but is not.
-  func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-    guard !isAtEnd else { return 0 }
-    let block = try reader.read(into: buffer)
-    count += Int64(block)
-    guard block == 0 || count >= declared else { return block }
-    if block > 0, count == declared {
-      let surplus = try withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { try reader.read(into: $0) }
-      count += Int64(surplus)
-    }
-    guard count == declared else { throw RequestBodyError.lengthMismatch(declared: declared, actual: count) }
-    isAtEnd = true
-    return block
-  }
-
-  func close() { reader.close() }
 }
 
 /// Reads an asynchronous sequence on a blocking thread, for sessions that only support streams.

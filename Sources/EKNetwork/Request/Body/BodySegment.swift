@@ -42,7 +42,6 @@ struct FileSegment: Equatable, Sendable {
     opened = nil
   }
 
-  /// Creates a segment of an unlinked file.
   init(unlinked file: OpenFile, name: URL, size: Int64) {
     url = name
     self.size = size

@@ -15,7 +15,6 @@ struct RequestPayload {
   private let source: Source
   /// The media type, unless the request's own header fields specify one.
   let contentType: String
-  let boundary: String?
 
   /// Creates the body of a request.
   ///
@@ -41,9 +40,7 @@ struct RequestPayload {
         self.init(try body.measured().map(Source.source) ?? .stream(stream), contentType: contentType)
       }
     case (nil, let form?):
-      self.init(
-        try Self.source(of: form), contentType: "multipart/form-data; boundary=\(form.boundary)",
-        boundary: form.boundary)
+      self.init(try Self.source(of: form), contentType: "multipart/form-data; boundary=\(form.boundary)")
     case (.some, .some):
       throw NetworkError.conflictingBodyTypes
     }
@@ -51,17 +48,13 @@ struct RequestPayload {
 
   /// Returns the body of a form: one buffer without files; with files it is never assembled.
   private static func source(of form: MultipartFormData) throws -> Source {
-    guard form.parts.contains(where: { $0.fileURL != nil }) else {
-      guard let data = form.encodedData() else { throw NetworkError.invalidMultipartEncoding }
-      return .data(data)
-    }
-    return .source(.segments(try MultipartEncoding.segments(form.parts, boundary: form.boundary)))
+    if let data = form.encodedData() { return .data(data) }
+    return .source(.segments(try form.segments()))
   }
 
-  private init(_ source: Source, contentType: String, boundary: String? = nil) {
+  private init(_ source: Source, contentType: String) {
     self.source = source
     self.contentType = contentType
-    self.boundary = boundary
   }
 
   /// Whether the request has a body, even an empty one.

@@ -15,27 +15,23 @@ final class SequenceBody: Sendable {
   private let makePuller: @Sendable () -> Puller
   private let wasStarted = Locked(false)
 
-  init<S: AsyncSequence & Sendable>(
+  convenience init<S: AsyncSequence & Sendable>(
     _ sequence: S, length: Int64?, trailers: TrailerMaker? = nil
   ) where S.Element: DataProtocol {
-    self.length = length
-    self.trailers = trailers
-    isReplayable = false
-    makePuller = { Self.puller(sequence) }
+    self.init(length: length, trailers: trailers, isReplayable: false) { sequence }
   }
 
   init<S: AsyncSequence & Sendable>(
-    length: Int64?, trailers: TrailerMaker? = nil, makeSequence: @escaping @Sendable () -> S
+    length: Int64?, trailers: TrailerMaker? = nil, isReplayable: Bool = true,
+    makeSequence: @escaping @Sendable () -> S
   ) where S.Element: DataProtocol {
     self.length = length
     self.trailers = trailers
-    isReplayable = true
-    makePuller = { Self.puller(makeSequence()) }
-  }
-
-  private static func puller<S: AsyncSequence>(_ sequence: S) -> Puller where S.Element: DataProtocol {
-    var iterator = sequence.makeAsyncIterator()
-    return { try await iterator.next().map { $0 as? Data ?? Data($0) } }
+    self.isReplayable = isReplayable
+    makePuller = {
+      var iterator = makeSequence().makeAsyncIterator()
+      return { try await iterator.next().map { $0 as? Data ?? Data($0) } }
+    }
   }
 
   /// Whether it cannot be sent, because a request has begun to.

@@ -1,8 +1,5 @@
 /// The dates of cookies, in any of the forms that servers send (RFC 6265bis §5.1.1).
 enum CookieDate {
-  private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-  private static let daysOfMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-
   /// Returns the seconds since the beginning of 1970.
   static func seconds(_ text: String) -> Double? {
     var time: (hour: Int, minute: Int, second: Int)?
@@ -14,19 +11,18 @@ enum CookieDate {
         time = found
       } else if day == nil, let found = number(token, digits: 1...2) {
         day = found
-      } else if month == nil, let found = months.firstIndex(of: String(Substring(token).lowercased().prefix(3))) {
-        month = found + 1
+      } else if month == nil, let found = self.month(token) {
+        month = found
       } else if year == nil, let found = number(token, digits: 2...4) {
         year = found
       }
     }
     guard let time, let day, let month, var year else { return nil }
     if (70...99).contains(year) { year += 1900 } else if (0...69).contains(year) { year += 2000 }
-    guard day >= 1, year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59 else { return nil }
     // Step 6: a date that does not exist is none.
-    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    guard day <= daysOfMonths[month - 1], month != 2 || day <= 28 || isLeapYear else { return nil }
-    let days = days(year: year, month: month, day: day)
+    guard year >= 1601, time.hour <= 23, time.minute <= 59, time.second <= 59,
+      let days = GregorianCalendar.days(year: year, month: month, day: day)
+    else { return nil }
     // Not an integer: with 32 bits it would overflow in 2038.
     return Double(days) * 86_400 + Double(time.hour * 3_600 + time.minute * 60 + time.second)
   }
@@ -64,13 +60,8 @@ enum CookieDate {
     return Int(Substring(found))
   }
 
-  /// Returns the days since 1970-01-01 in the Gregorian calendar, by counting years that begin in March.
-  private static func days(year: Int, month: Int, day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = year / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return era * 146_097 + dayOfEra - 719_468
+  private static func month(_ token: Substring.UTF8View) -> Int? {
+    let name = String(Substring(token).lowercased().prefix(3))
+    return GregorianCalendar.months.firstIndex { $0.lowercased() == name }.map { $0 + 1 }
   }
 }

@@ -96,8 +96,9 @@ extension BodySource {
   func makeUpload() -> any UploadSource {
     switch self {
     case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)
-    case .stream(let stream):
-      ReadAheadUpload(SizedStreamReader(stream), length: stream.length, isReplayable: false)
+    case .stream(let sized):
+      ReadAheadUpload(
+        InputStreamReader(sized.stream, length: sized.length), length: sized.length, isReplayable: false)
     case .sequence(let sequence): SequenceUpload(sequence)
     }
   }

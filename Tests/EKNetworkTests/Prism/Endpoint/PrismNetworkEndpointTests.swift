@@ -104,6 +104,20 @@ import Testing
     #expect(request.allHTTPHeaderFields?.count == 1)
   }
 
+  /// A multipart body without a boundary cannot be parsed (RFC 2046 §5.1.1).
+  @Test(
+    arguments: [
+      (nil, "multipart/form-data; boundary=B"), ("multipart/mixed", "multipart/mixed; boundary=B"),
+      ("Multipart/Form-Data", "Multipart/Form-Data; boundary=B"),
+      ("multipart/mixed; boundary=C", "multipart/mixed; boundary=C"), ("text/plain", "text/plain"),
+    ] as [(String?, String)])
+  func ownMultipartTypeGetsTheBoundaryOfTheForm(_ own: String?, _ sent: String) throws {
+    let form = PrismMultipartFormData(boundary: "B")
+    let request = try Body(headers: own.map { ["content-type": $0] } ?? [:], value: form).request
+    #expect(request.value(forHTTPHeaderField: "Content-Type") == sent)
+    #expect(request.value(forHTTPHeaderField: "Content-Length") == "7")
+  }
+
   @Test(arguments: [["X A": "b"], ["": "b"], ["X-A": "b\r\nX-B: c"], ["Transfer-Encoding": "chunked"]])
   func forbiddenHeaderFieldIsBadRequest(_ headers: [String: String]) async {
     let endpoint = LocalEndpoint(headers: headers)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct SizedStreamReaderTests {
+@Suite struct InputStreamReaderTests {
   /// Reads a stream of ten bytes through the stream of its request, as a session outside the library does.
   private func read(declared: Int64) -> (bytes: Data, error: RequestBodyError?) {
     let stream = BodyInputStream(.stream(SizedStream(stream: InputStream(data: Data.noise(10)), length: declared)))
@@ -33,8 +33,8 @@ import Testing
 
   /// A redirect or a refused expectation leaves the stream to the next request, while the first one is still being closed.
   @Test func unusedReaderLeavesTheStreamToTheNextOne() throws {
-    let stream = SizedStream(stream: InputStream(data: Data.noise(10)), length: 10)
-    let (unused, reader) = (SizedStreamReader(stream), SizedStreamReader(stream))
+    let stream = InputStream(data: Data.noise(10))
+    let (unused, reader) = (InputStreamReader(stream, length: 10), InputStreamReader(stream, length: 10))
     var buffer = [UInt8](repeating: 0, count: 4)
     var bytes = Data()
     while case let count = try buffer.withUnsafeMutableBytes({ try reader.read(into: $0) }), count > 0 {
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func emptyStreamMayBeDeclared() throws {
-    let reader = SizedStreamReader(SizedStream(stream: InputStream(data: Data()), length: 0))
+    let reader = InputStreamReader(InputStream(data: Data()), length: 0)
     let count = try withUnsafeTemporaryAllocation(byteCount: 4, alignment: 1) { try reader.read(into: $0) }
     #expect(count == 0)
   }
