@@ -147,20 +147,28 @@ struct LineSplitter: Sendable {
   }
 }
 
-/// A parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
-struct LineParser: StreamParser {
+/// A parser that makes an element of each line.
+struct LineParser<Element: Sendable>: StreamParser {
   private var splitter: LineSplitter
+  private let make: @Sendable (UnsafeRawBufferPointer, Int) throws -> Element?
 
-  init(_ splitter: LineSplitter) { self.splitter = splitter }
+  /// - Parameter make: See ``LineSplitter/next(_:)``.
+  init(_ splitter: LineSplitter, make: @escaping @Sendable (UnsafeRawBufferPointer, Int) throws -> Element?) {
+    self.splitter = splitter
+    self.make = make
+  }
 
   mutating func append(_ chunk: Data) { splitter.append(chunk) }
 
-  mutating func next() throws -> String? {
-    try splitter.next { line, _ in String(decoding: line, as: UTF8.self) }
-  }
+  mutating func next() throws -> Element? { try splitter.next(make) }
 
-  mutating func finish() throws -> String? {
-    try splitter.finish { line, _ in String(decoding: line, as: UTF8.self) }
+  mutating func finish() throws -> Element? { try splitter.finish(make) }
+}
+
+extension LineParser where Element == String {
+  /// Creates a parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
+  init(_ splitter: LineSplitter) {
+    self.init(splitter) { line, _ in String(decoding: line, as: UTF8.self) }
   }
 }
 
