@@ -185,12 +185,13 @@ import Testing
     #expect(text == Data("ok".utf8))
   }
 
-  @Test func truncatedBodyFailsAfterReceivedBytes() async throws {
+  @Test(arguments: [HTTPMethod.get, .post])
+  func truncatedBodyFailsAfterReceivedBytes(_ method: HTTPMethod) async throws {
     let server = try LoopbackServer()
     defer { server.stop() }
     let arrived = Gate()
     server.route("/feed") { _ in .streaming(contentLength: 10, [.sendString("abc"), .wait(arrived), .reset]) }
-    let response = try await manager(server, .automatic).stream(Feed())
+    let response = try await manager(server, .automatic).stream(Feed(method: method))
     var received = Data()
     let error = await #expect(throws: URLError.self) {
       for try await chunk in response.chunks {
@@ -200,5 +201,6 @@ import Testing
     }
     #expect(received == Data("abc".utf8))
     #expect(error?.code == .networkConnectionLost)
+    #expect(server.requests.count == 1, "the retry policy does not apply")
   }
 }

@@ -8,6 +8,8 @@ enum NetlinkMessage: Equatable, Sendable {
     /// Whether the link is up and has a carrier.
     var isRunning: Bool
     var isLoopback: Bool
+    /// Whether it is an entry of a dump, and not the message of a change.
+    var isDumped = false
   }
 
   struct Address: Hashable, Sendable {
@@ -47,6 +49,17 @@ enum NetlinkMessage: Equatable, Sendable {
   /// A notice that messages were lost.
   case overrun
 
+  /// Whether an entry of a dump may contradict it: the kernel may have read that entry before the change, and sent it after
+  /// the message.
+  var isChange: Bool {
+    switch self {
+    case .link(let link): !link.isDumped
+    case .linkRemoved, .addressRemoved, .routeRemoved: true
+    case .route(_, let replaces): replaces
+    case .address, .done, .overrun: false
+    }
+  }
+
   /// Returns the messages of one datagram, without those that cannot be parsed or do not matter.
   static func parse(_ datagram: [UInt8]) -> [NetlinkMessage] {
     var messages: [NetlinkMessage] = []
@@ -69,7 +82,8 @@ enum NetlinkMessage: Equatable, Sendable {
       return .done(sequence: sequence, wasInterrupted: false)
     case 3: return .done(sequence: sequence, wasInterrupted: flags & 0x10 != 0)  // NLM_F_DUMP_INTR
     case 4: return .overrun
-    case 16, 17: return link(payload, isRemoved: type == 17)
+    case 16: return link(payload, isDumped: flags & 0x2 != 0).map { .link($0) }  // NLM_F_MULTI
+    case 17: return link(payload).map { .linkRemoved(index: $0.index) }
     case 20, 21: return address(payload).map { type == 20 ? .address($0) : .addressRemoved($0) }
     case 24, 25: return route(payload).map { type == 24 ? .route($0, replaces: flags & 0x100 != 0) : .routeRemoved($0) }
     default: return nil
@@ -77,11 +91,11 @@ enum NetlinkMessage: Equatable, Sendable {
   }
 
   /// Parses a `struct ifinfomsg`. Those of another family are about a bridge port.
-  private static func link(_ payload: NetlinkBytes, isRemoved: Bool) -> NetlinkMessage? {
+  private static func link(_ payload: NetlinkBytes, isDumped: Bool = false) -> Link? {
     guard payload.uint8(0) == 0, let index = payload.int32(4), let flags = payload.uint32(8) else { return nil }
-    if isRemoved { return .linkRemoved(index: index) }
     let isUp = flags & 1 != 0
-    return .link(Link(index: index, isUp: isUp, isRunning: isUp && flags & 0x40 != 0, isLoopback: flags & 8 != 0))
+    return Link(
+      index: index, isUp: isUp, isRunning: isUp && flags & 0x40 != 0, isLoopback: flags & 8 != 0, isDumped: isDumped)
   }
 
   /// Parses a `struct ifaddrmsg`.

@@ -87,15 +87,9 @@
     /// Sends a dump request: a `struct nlmsghdr`, and a `struct rtgenmsg` with family 0 for all.
     private func request(_ dump: NetlinkState.Dump, _ sequence: UInt32) {
       // NLM_F_REQUEST, NLM_F_DUMP.
-      let flags: UInt32 = 0x1 | 0x300
-      let request: [UInt32] = [20, UInt32(dump.rawValue) | flags << 16, sequence, 0, 0].map {
-        #if _endian(little)
-          $0
-        #else
-          $0 == UInt32(dump.rawValue) | flags << 16 ? UInt32(dump.rawValue) << 16 | flags : $0
-        #endif
-      }
-      let sent = request.withUnsafeBytes { bytes in
+      let flags: UInt16 = 0x1 | 0x300
+      let request: (UInt32, UInt16, UInt16, UInt32, UInt32, UInt32) = (20, dump.rawValue, flags, sequence, 0, 0)
+      let sent = withUnsafeBytes(of: request) { bytes in
         var count: Int
         repeat { count = send(descriptor, bytes.baseAddress, bytes.count, 0) } while count < 0 && errno == EINTR
         return count
@@ -108,6 +102,8 @@
 /// The state of the machine's network, updated message by message. A value without side effects: it decides which
 /// action its owner performs.
 struct NetlinkState {
+  /// Links come first: the kernel dumps them under the lock that it holds from the message about an address or a link until
+  /// it has removed the routes, so that the routes are not dumped before that.
   enum Dump: UInt16, CaseIterable, Sendable {
     case links = 18  // RTM_GETLINK
     case addresses = 22  // RTM_GETADDR
@@ -159,6 +155,7 @@ struct NetlinkState {
   }
 
   mutating func received(_ message: NetlinkMessage) -> Action {
+    if isDumping, message.isChange { mustStartOver = true }
     switch message {
     case .link(let link):
       let wasUp = links[link.index]?.isUp

@@ -2,18 +2,8 @@ import Foundation
 
 /// A GraphQL operation over HTTP (GraphQL over HTTP, §5 and §6).
 struct GraphQLHTTPRequest: NetworkRequest {
-  /// The response, undecoded.
-  struct Response: Decodable, Sendable {
-    let contentType: String?
-    let data: Data
-
-    init(contentType: String?, data: Data) {
-      self.contentType = contentType
-      self.data = data
-    }
-
-    init(from decoder: any Decoder) throws { self.init(contentType: nil, data: Data()) }
-  }
+  /// Not used: the client decodes the response, whatever its status.
+  typealias Response = PrismGraphQLValue
 
   static let responseType = "application/graphql-response+json"
   static let streamType = "text/event-stream"
@@ -27,7 +17,6 @@ struct GraphQLHTTPRequest: NetworkRequest {
   let body: RequestBody?
   let retryPolicy: RetryPolicy
   let isIdempotent: Bool
-  let allowsResponseDecoderOverride = false
   /// Keeps the body of a 401, which may be a GraphQL response like that of any other status.
   var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
     { response in
@@ -76,10 +65,6 @@ struct GraphQLHTTPRequest: NetworkRequest {
       for text in [name, value] { PercentEncoding.append(text, to: &query, allowed: PercentEncoding.unreserved) }
     }
     return query.count + 2 * items.count
-  }
-
-  func decodeResponse(data: Data, response: URLResponse) throws -> Response {
-    Response(contentType: (response as? HTTPURLResponse)?.headerDictionary.field("Content-Type"), data: data)
   }
 
   /// Returns the parameters of a subscription, to be encoded as JSON.

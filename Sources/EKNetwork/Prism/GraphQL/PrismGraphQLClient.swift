@@ -79,11 +79,11 @@ public actor PrismGraphQLClient {
     }
     let hash = SHA256.hexadecimal(Array(query.query.utf8))
     let received: Received<T> = try await send(query, wasCarriedOut, sendsDocument: false, hash: hash)
-    if received.response.hasError("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
+    if received.response.isRefused("PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED") {
       refusesHashes.withLock { $0 = true }
       return try await send(query, wasCarriedOut)
     }
-    guard received.response.hasError("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return received }
+    guard received.response.isRefused("PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND") else { return received }
     return try await send(query, wasCarriedOut, hash: hash)
   }
 
@@ -187,9 +187,11 @@ extension PrismGraphQLResponse {
     errors.flatMap { errors in errors.allSatisfy { $0.pathElements == nil } ? errors : nil }
   }
 
-  /// Returns whether the request was refused with an error that has this message or code.
-  fileprivate func hasError(_ message: String, _ code: String) -> Bool {
-    requestErrors?.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code } == true
+  /// Returns whether the request was refused with an error that has this message or code. Data is the result of a request
+  /// that was carried out, whatever stands beside it; `null` is not, because many servers write it into every response.
+  fileprivate func isRefused(_ message: String, _ code: String) -> Bool {
+    guard !hasData, let requestErrors else { return false }
+    return requestErrors.contains { $0.message == message || $0.extensions?["code"]?.stringValue == code }
   }
 }
 

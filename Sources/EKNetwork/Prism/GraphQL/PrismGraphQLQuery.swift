@@ -50,6 +50,8 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
   public let extensions: [String: PrismGraphQLValue]?
   /// Whether there is an entry for the data, which may be `null`.
   let hasDataEntry: Bool
+  /// Whether there is data, even if it is not a `T`.
+  let hasData: Bool
 
   /// Creates a response as a server would send it, for tests.
   public init(
@@ -59,6 +61,7 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
     self.errors = errors
     self.extensions = extensions
     hasDataEntry = data != nil
+    hasData = data != nil
   }
 }
 
@@ -74,6 +77,7 @@ extension PrismGraphQLResponse: Decodable {
     extensions = try? container.decode([String: PrismGraphQLValue].self, forKey: .extensions)
     let hasErrors = errors?.isEmpty == false
     hasDataEntry = container.contains(.data)
+    hasData = hasDataEntry && (try? container.decodeNil(forKey: .data)) != true
     guard hasDataEntry || hasErrors else {
       throw DecodingError.keyNotFound(
         Key.data, DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "Neither data nor errors."))

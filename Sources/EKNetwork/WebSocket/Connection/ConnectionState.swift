@@ -12,17 +12,13 @@ struct ConnectionState {
     var error: WebSocketError?
   }
 
-  /// The number of bytes that a message counts for in addition to its payload.
-  private static let messageCost = 64
-
   let capacity: Int
   let byteCapacity: Int
   private(set) var outcome: Outcome?
   /// Whether the close frame was sent, or follows the message that is being sent; nothing is sent after it.
   private(set) var isClosing = false
   private(set) var isOver = false
-  private var queue: [WebSocketMessage] = []
-  private var queuedBytes = 0
+  private var queue = MessageQueue()
   var receivers = WaiterQueue<WebSocketMessage?>()
   private var reader: CheckedContinuation<Void, Never>?
   var ahead = ReadAheadState()
@@ -73,13 +69,10 @@ struct ConnectionState {
     // can be read. Once the outcome is set, nobody can read another message.
     if outcome != nil || isClosing && isFull { return .dropped }
     queue.append(message)
-    queuedBytes += Self.cost(of: message)
     return isFull && !isClosing ? .keptAndFull : .kept
   }
 
-  private var isFull: Bool { queue.count >= capacity || queuedBytes >= byteCapacity }
-
-  static func cost(of message: WebSocketMessage) -> Int { message.byteCount + messageCost }
+  private var isFull: Bool { queue.count >= capacity || queue.cost >= byteCapacity }
 
   /// Makes the reader wait for room and returns what to do meanwhile; `nil` if there is room already.
   ///
@@ -120,11 +113,9 @@ struct ConnectionState {
 
   /// Removes and returns the next message, if one has arrived.
   mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
-    guard !queue.isEmpty else { return nil }
-    let message = queue.removeFirst()
-    queuedBytes -= Self.cost(of: message)
+    guard let message = queue.popFirst() else { return nil }
     // The reader is not resumed for every message: it and the receiver would alternate, with a task switch each time.
-    return (message, queue.count <= capacity / 2 && queuedBytes <= byteCapacity / 2 ? reader.take() : nil)
+    return (message, queue.count <= capacity / 2 && queue.cost <= byteCapacity / 2 ? reader.take() : nil)
   }
 
   /// Why nothing can be sent. There is no outcome yet while received messages are still to be read.
@@ -192,8 +183,7 @@ struct ConnectionState {
   mutating func discard(_ frame: [UInt8], code: WebSocketCloseCode) -> Closing {
     var closing = beginClosing(frame, afterMessage: true)
     closing.waiting = end(Outcome(code: code, reason: ""))
-    queue = []
-    queuedBytes = 0
+    queue = MessageQueue()
     return closing
   }
 

@@ -47,8 +47,6 @@ final class WebSocketConnection: Sendable {
         (bytes, isScanned) = try await nextBytes(ahead)
       }
       // RFC 6455 §7.1.1: the server closes the connection first; what it still sends is ignored.
-      let timer = limitClosing()
-      defer { timer.cancel() }
       while true { _ = try await nextBytes(ahead) }
     } catch {
       lose(error)
@@ -180,39 +178,25 @@ final class WebSocketConnection: Sendable {
 
   func failure() -> WebSocketError { state.withLock { $0.sendError } }
 
-  /// Sends a close frame after the current message; returns whether this call closes the connection.
-  @discardableResult
-  private func sendClose(_ code: WebSocketCloseCode, _ reason: String) -> Bool {
-    let frame = MessageEncoder.close(code, reason)
-    return perform(state.withLock { $0.close(frame) })
-  }
-
-  /// Returns whether this step started closing.
-  @discardableResult
-  private func perform(_ closing: ConnectionState.Closing) -> Bool {
+  private func perform(_ closing: ConnectionState.Closing) {
     closing.reader?.resume()
     if let frame = closing.frame { transport.send(frame, isLast: true) { _ in } }
     closing.waiting.resume()
-    return closing.isFirst
+    if closing.isFirst { limitClosing() }
   }
 
-  private func limitClosingInBackground() {
-    let timer = limitClosing()
-    if !state.withLock({ $0.keep(closeTimer: timer) }) { timer.cancel() }
-  }
-
-  private func limitClosing() -> Task<Void, Never> {
-    let transport = transport
-    let (clock, timeout) = (options.clock, options.closeTimeout)
-    return Task {
+  /// Ends the connection when the peer has not done so in time, whichever side has begun to close it.
+  private func limitClosing() {
+    let (transport, clock, timeout) = (transport, options.clock, options.closeTimeout)
+    let timer = Task {
       if (try? await clock.sleep(for: timeout.sleepable)) != nil { transport.cancel() }
     }
+    if !state.withLock({ $0.keep(closeTimer: timer) }) { timer.cancel() }
   }
 
   /// Closes the connection and waits for its end. Cancelling the task ends the connection immediately.
   func close(_ code: WebSocketCloseCode, _ reason: String) async {
-    sendClose(code, reason)
-    let timer = limitClosing()
+    abandon(code, reason)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         if !state.withLock({ $0.awaitEnd(continuation) }) { continuation.resume() }
@@ -220,21 +204,21 @@ final class WebSocketConnection: Sendable {
     } onCancel: {
       transport.cancel()
     }
-    timer.cancel()
   }
 
   /// Ends the connection immediately.
   func cancel() { transport.cancel() }
 
-  /// Closes the connection in the background.
-  func abandon(_ code: WebSocketCloseCode = .goingAway) {
-    if sendClose(code, "") { limitClosingInBackground() }
+  /// Closes the connection in the background: sends a close frame after the current message.
+  func abandon(_ code: WebSocketCloseCode = .goingAway, _ reason: String = "") {
+    let frame = MessageEncoder.close(code, reason)
+    perform(state.withLock { $0.close(frame) })
   }
 
   /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.
   func discard(_ code: WebSocketCloseCode) {
     let frame = MessageEncoder.close(code, "")
-    if perform(state.withLock { $0.discard(frame, code: code) }) { limitClosingInBackground() }
+    perform(state.withLock { $0.discard(frame, code: code) })
   }
 }
 

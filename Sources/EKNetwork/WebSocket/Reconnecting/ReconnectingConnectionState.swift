@@ -25,8 +25,9 @@ struct ReconnectingConnectionState {
   private var pendingBytes = 0
   var turns = TurnQueue()
   /// The messages that nobody has read yet: those of lost connections, and one of the open connection, whose deliverer
-  /// waits. Only the last one has a deliverer.
-  private var parked: [(message: WebSocketMessage, deliverer: CheckedContinuation<Void, Never>?)] = []
+  /// waits.
+  private var parked = MessageQueue()
+  private var deliverer: CheckedContinuation<Void, Never>?
   var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
   /// The task that reads the connections.
@@ -56,15 +57,10 @@ struct ReconnectingConnectionState {
   mutating func drop(_ socket: WebSocket) -> CheckedContinuation<Void, Never>? {
     guard link === socket else { return nil }
     link = nil
-    return keepsMore ? takeDeliverer() : nil
+    return keepsMore ? deliverer.take() : nil
   }
 
-  private var keepsMore: Bool { parked.reduce(0) { $0 + ConnectionState.cost(of: $1.message) } < Self.maximumKept }
-
-  private mutating func takeDeliverer() -> CheckedContinuation<Void, Never>? {
-    guard let last = parked.indices.last else { return nil }
-    return parked[last].deliverer.take()
-  }
+  private var keepsMore: Bool { parked.cost < Self.maximumKept }
 
   /// Reserves room for a message until ``leave(_:)``; returns false if there is none.
   mutating func enter(_ size: Int) -> Bool {
@@ -113,16 +109,17 @@ struct ReconnectingConnectionState {
   mutating func deliver(_ message: WebSocketMessage, _ deliverer: CheckedContinuation<Void, Never>) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
     guard isRunning else {
-      if parked.isEmpty { parked = [(message, nil)] }
+      if parked.isEmpty { parked.append(message) }
       return .done
     }
     guard link == nil else {
-      parked.append((message, deliverer))
+      parked.append(message)
+      self.deliverer = deliverer
       return .wait
     }
     // The connection has been dropped. It receives nothing new, so that little is left of it.
     guard keepsMore else { return .full }
-    parked.append((message, nil))
+    parked.append(message)
     return .done
   }
 
@@ -130,10 +127,7 @@ struct ReconnectingConnectionState {
   mutating func receive(
     _ id: UInt64, _ receiver: Receiver
   ) -> (WaitOutcome<WebSocketMessage?>, deliverer: CheckedContinuation<Void, Never>?) {
-    if !parked.isEmpty {
-      let (message, deliverer) = parked.removeFirst()
-      return (.now(message), deliverer)
-    }
+    if let message = parked.popFirst() { return (.now(message), parked.isEmpty ? deliverer.take() : nil) }
     if case .over(let error) = phase { return (error.map { .fail($0) } ?? .now(nil), nil) }
     receivers.append(receiver, id: id)
     return (.wait, nil)
@@ -161,8 +155,10 @@ struct ReconnectingConnectionState {
     phase = .closing
     ending.waiting = ConnectionState.Waiting(turns: turns.removeAll(), sendError: sendError)
     ending.linkWaiter = linkWaiter.take()
-    ending.deliverer = takeDeliverer()
-    parked = Array(parked.prefix(1))
+    ending.deliverer = deliverer.take()
+    let first = parked.popFirst()
+    parked = MessageQueue()
+    if let first { parked.append(first) }
     return ending
   }
 

@@ -78,6 +78,37 @@
       #expect(state.received(.addressRemoved(address)) == .request(.links, sequence: 4))
     }
 
+    /// An entry that the kernel has read before the change may arrive after its message.
+    @Test func changeDuringDumpStartsNewDump() {
+      let (start, _) = state(after: connected)
+      let dumped = NetlinkMessage.Link(index: 4_711, isUp: true, isRunning: true, isLoopback: false, isDumped: true)
+      var changed = dumped
+      changed.isDumped = false
+      let address = NetlinkMessage.Address(family: 10, index: 4_711, prefixLength: 64, bytes: [1])
+      let route = NetlinkMessage.Route(
+        family: 10, table: 254, destination: [], destinationLength: 0, priority: 0, gateway: [1], indices: [4_711])
+      let changes: [NetlinkMessage] = [
+        .link(changed), .linkRemoved(index: 4_711), .addressRemoved(address), .routeRemoved(route),
+        .route(route, replaces: true),
+      ]
+      for change in changes {
+        var state = start
+        #expect(state.received(.overrun) == .request(.links, sequence: 4))
+        #expect(state.received(change) == .none)
+        #expect(state.received(.done(sequence: 4, wasInterrupted: false)) == .request(.links, sequence: 5))
+        for entry in [.link(dumped), .address(address), .route(route, replaces: false)] as [NetlinkMessage] {
+          #expect(state.received(entry) == .none)
+        }
+        #expect(state.received(.done(sequence: 5, wasInterrupted: false)) == .request(.addresses, sequence: 6))
+      }
+    }
+
+    @Test func entriesOfDumpsAreNoChanges() {
+      let dumped = NetlinkMessage.parse(RecordedNetlink.dumpLinks)
+      #expect(dumped.count == 2 && dumped.allSatisfy { !$0.isChange })
+      #expect(NetlinkMessage.parse(RecordedNetlink.up).contains { $0.isChange })
+    }
+
     @Test func routesAreReplacedAndRemoved() {
       var (state, actions) = state(after: connected)
       feed(RecordedNetlink.replaced, to: &state, &actions)

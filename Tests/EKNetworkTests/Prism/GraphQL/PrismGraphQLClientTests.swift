@@ -94,6 +94,25 @@ import Testing
     #expect(server.requestCount == 1)
   }
 
+  /// The server has carried the operation out, whatever it says beside the data.
+  @Test(arguments: ["PersistedQueryNotFound", "PersistedQueryNotSupported"], [#"{"a":1}"#, #"{"other":1}"#])
+  func dataIsNotRequestedAgain(_ message: String, _ data: String) async throws {
+    server.route("/graphql", .json(#"{"data":\#(data),"errors":[{"message":"\#(message)"}]}"#))
+    let client = client { $0.usesPersistedQueries = true }
+    let response: Result = try await client.execute(PrismGraphQLQuery(query: "mutation { a }"))
+    #expect(response.errors?.count == 1)
+    #expect(server.requestCount == 1)
+  }
+
+  /// Some servers write an entry for the data into every response, also when they do not know the document.
+  @Test func absentDataDoesNotPreventTheDocument() async throws {
+    server.route(
+      "/graphql", .json(#"{"data":null,"errors":[{"message":"PersistedQueryNotFound"}]}"#), Self.success)
+    let client = client { $0.usesPersistedQueries = true }
+    #expect((try await client.execute(PrismGraphQLQuery(query: "mutation { a }")) as Result).data == Answer(a: 1))
+    #expect(server.requests.map { $0.text.contains("mutation") } == [false, true])
+  }
+
   @Test func unsupportedPersistedQueryIsTriedOnce() async throws {
     let refusal = #"{"errors":[{"message":"no","extensions":{"code":"PERSISTED_QUERY_NOT_SUPPORTED"}}]}"#
     server.route("/graphql", .json(refusal), Self.success)
