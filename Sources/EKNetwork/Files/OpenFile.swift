@@ -65,8 +65,6 @@ final class OpenFile: Sendable {
 
   var size: Int64? { status.map { Int64($0.st_size) } }
 
-  var contents: Data? { contents(upTo: .max) }
-
   /// Returns the whole file; `nil` if it cannot be read, or has more bytes than `limit`.
   func contents(upTo limit: Int64) -> Data? {
     guard let size, size <= limit, let count = Int(exactly: size) else { return nil }
