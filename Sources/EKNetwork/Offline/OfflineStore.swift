@@ -90,13 +90,8 @@ final class OfflineStore: Sendable {
     return synchronize(folder) || [EINVAL, ENOTSUP, EBADF].contains(errno) ? nil : errno
   }
 
-  /// Returns everything that an earlier queue has left, and removes the remains of unfinished copies. Files whose names
-  /// no queue uses are left alone.
-  func load(maximumBytes: Int64) throws(PrismOfflineQueueError) -> Loaded {
-    try Self.load(directory, maximumBytes: maximumBytes)
-  }
-
-  /// Returns everything that a queue has left in a folder.
+  /// Returns everything that an earlier queue has left in a folder, and removes the remains of unfinished copies. Files
+  /// whose names no queue uses are left alone.
   ///
   /// - Parameters:
   ///   - home: The current home directory, below which the files of requests may be.

@@ -79,9 +79,9 @@ public actor PrismOfflineQueue {
     options: PrismOfflineQueueOptions = PrismOfflineQueueOptions()
   ) throws {
     let store = try directory.map { try OfflineStore($0, synchronizes: options.synchronizes) }
+    let loaded = try directory.map { try OfflineStore.load($0, maximumBytes: options.maximumBytes) }
     self.init(
-      store: store, loaded: try store?.load(maximumBytes: options.maximumBytes) ?? OfflineStore.Loaded(),
-      autoFlush: autoFlush, options: options, delivery: delivery)
+      store: store, loaded: loaded ?? OfflineStore.Loaded(), autoFlush: autoFlush, options: options, delivery: delivery)
   }
 
   private init(
