@@ -29,8 +29,9 @@ final class BackgroundCenter: Sendable {
   private let spoolFolder: URL
   /// How the names of the copies begin that this process makes.
   private let run = UUID().uuidString
-  /// The number of days after which the copies of another session are removed that was not used. The system ends a task
-  /// after seven, the `timeoutIntervalForResource` of its session.
+  /// In seconds: the system ends a task after seven days, the `timeoutIntervalForResource` of its session.
+  private static let longestLife: TimeInterval = 8 * 86_400
+  /// The number of days after which the copies of another session are removed that was not used.
   private static let longestDisuse = 16
   /// Makes the queue of a copy: one that blocks keeps no other.
   private let makeQueue: @Sendable () -> BlockingQueue
@@ -184,13 +185,18 @@ final class BackgroundCenter: Sendable {
     guard let tasks = tasks.withLock({ $0 }) else { return }
     let needed = Set(
       await tasks.all().compactMap { record($0.text)?.spool.map { URL(fileURLWithPath: $0).lastPathComponent } })
-    let (folder, run, today) = (spoolFolder, run, Int((now.timeIntervalSince1970 / 86_400).rounded(.down)))
+    let (folder, run, now) = (spoolFolder, run, now.timeIntervalSince1970)
+    let today = Int((now / 86_400).rounded(.down))
     await makeQueue().run {
       unlink(Self.disuse(of: folder).path)
       // What this process copies has no task yet.
       for name in Self.names(in: folder)
       where UUID(uuidString: String(name.prefix(36))) != nil && !name.hasPrefix(run) && !needed.contains(name) {
-        unlink(folder.appendingPathComponent(name).path)
+        let path = folder.appendingPathComponent(name).path
+        guard let written = FileStamp(path: path)?.modified.seconds else { continue }
+        // Another app that shares the home directory or the app group may have a session of the same identifier. What its
+        // tasks need, which are unknown here, is younger.
+        if Double(written) < now - Self.longestLife { unlink(path) }
       }
       Self.removeDisused(beside: folder, today: today)
     }
