@@ -25,8 +25,9 @@ final class OfflineStore: Sendable {
   let directory: URL
   /// Writes a file or a folder to the disk itself; `nil` if that is not wanted.
   private let synchronize: (@Sendable (OpenFile) -> Bool)?
+  private let folder: OpenFile
   // Kept open to hold the lock.
-  private let lock: OpenFile
+  private let lock: Locked<OpenFile>
 
   /// Opens a folder, which is created if it does not exist, readable by its owner only.
   init(
@@ -46,14 +47,29 @@ final class OfflineStore: Sendable {
       let code = errno
       throw code == EWOULDBLOCK ? PrismOfflineQueueError.alreadyOpen(directory) : .notWritable(directory, code: code)
     }
-    self.lock = lock
+    self.folder = folder
+    self.lock = Locked(lock)
   }
 
   private static func lock(in directory: URL) -> URL { directory.appendingPathComponent("lock") }
 
   /// Whether the path still leads to the folder that was opened. If it was removed, another queue may have the folder that
   /// has taken its place, with files of the same names.
-  private var isInPlace: Bool { lock.isNamed(Self.lock(in: directory)) }
+  private var isInPlace: Bool {
+    lock.withLock { lock in
+      let url = Self.lock(in: directory)
+      if lock.isNamed(url) { return true }
+      // If only the lock was removed, as programs do that tidy up, no queue has opened the folder since: it would have made
+      // another one.
+      var named = stat()
+      guard let opened = folder.status, stat(directory.path, &named) == 0, opened.st_ino == named.st_ino,
+        opened.st_dev == named.st_dev, access(url.path, F_OK) != 0,
+        let (made, isNew) = OpenFile.locked(url, mode: 0o600), isNew
+      else { return false }
+      lock = made
+      return true
+    }
+  }
 
   private func checkPlace() throws(PrismOfflineQueueError) {
     guard !isInPlace else { return }

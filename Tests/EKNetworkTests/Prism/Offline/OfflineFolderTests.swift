@@ -78,6 +78,40 @@ import Testing
     withExtendedLifetime(queue) {}
   }
 
+  /// By a program that tidies up, for example.
+  @Test func removedLockIsMadeAgain() async throws {
+    let sent = Locked<[Data?]>([])
+    let film = try folder.file("film", Data("film".utf8))
+    let queue = try open(
+      .each { request in
+        let request = request.urlRequest
+        sent.withLock { $0.append(request.httpBody) }
+      })
+    try await queue.enqueue(request("/a"), body: .copy(film))
+    unlink(directory.appendingPathComponent("lock").path)
+    try await queue.enqueue(request("/b") { $0.httpBody = Data("b".utf8) })
+    #expect(throws: PrismOfflineQueueError.alreadyOpen(directory)) { try open() }
+    unlink(directory.appendingPathComponent("lock").path)
+    try await queue.flush()
+    #expect(sent.withLock { $0.count } == 2)
+    #expect(names == [])
+  }
+
+  /// Whichever queue has opened the folder since has its requests.
+  @Test func folderThatAnotherQueueHasOpenedIsLeftAlone() async throws {
+    let queue = try open(.each { _ in })
+    try await queue.enqueue(request("/a"))
+    let stored = names
+    unlink(directory.appendingPathComponent("lock").path)
+    #expect(await (try open()).count == 1)
+    let directory = self.directory
+    await #expect(throws: PrismOfflineQueueError.notWritable(directory, code: ESTALE)) {
+      try await queue.enqueue(request("/b"))
+    }
+    try await queue.flush()
+    #expect(names == stored)
+  }
+
   /// Another queue may have the folder that has taken the place of a removed one, with requests of the same positions.
   @Test func replacedFolderIsLeftAlone() async throws {
     // Without the slash that the URL of an existing folder has.
