@@ -1,6 +1,5 @@
 import Foundation
 
-/// A task that the system has.
 struct BackgroundTaskStatus: Sendable {
   /// A number that no other task of the session has in this run.
   let identifier: Int
@@ -9,7 +8,6 @@ struct BackgroundTaskStatus: Sendable {
   let totalBytes: Int64
 }
 
-/// The part of a background session that the library uses.
 protocol BackgroundTasks: Sendable {
   /// Starts a download, from what an earlier one has left if the system accepts that.
   func download(_ request: URLRequest, resumeData: Data?, text: String) throws
@@ -27,17 +25,24 @@ final class BackgroundCenter: Sendable {
   let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
+  /// Where the copies of this session's uploads are.
+  private let spoolFolder: URL
+  /// How the names of the copies begin that this process makes.
+  private let run = UUID().uuidString
   /// In seconds: the system ends a task after seven days, the `timeoutIntervalForResource` of its session.
   private static let longestLife: TimeInterval = 8 * 86_400
+  /// The number of days after which the copies of another session are removed that was not used.
+  private static let longestDisuse = 16
   /// Makes the queue of a copy: one that blocks keeps no other.
   private let makeQueue: @Sendable () -> BlockingQueue
 
   init(
-    places: BackgroundPlaces,
+    places: BackgroundPlaces, identifier: String,
     makeQueue: @escaping @Sendable () -> BlockingQueue = { BlockingQueue(label: "EKNetwork.BackgroundTransfers") },
     _ makeTasks: (BackgroundCenter) -> (any BackgroundTasks)?
   ) {
     self.places = places
+    spoolFolder = places.spoolFolder(of: identifier)
     self.makeQueue = makeQueue
     let made = makeTasks(self)
     tasks.withLock { $0 = made }
@@ -57,7 +62,7 @@ final class BackgroundCenter: Sendable {
           FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: $0)?.path
         }
       #endif
-      let center = BackgroundCenter(places: places) { center in
+      let center = BackgroundCenter(places: places, identifier: identifier) { center in
         #if canImport(Darwin)
           // Foundation does not accept an empty identifier.
           identifier.isEmpty ? nil : SystemBackgroundTasks(identifier, options, center: center)
@@ -128,12 +133,12 @@ final class BackgroundCenter: Sendable {
     if segments.count == 1, case .file(let file)? = segments.first, file.isWhole {
       return try tasks.upload(request, from: file.url, text: record.text)
     }
-    let (folder, state) = (places.spoolFolder, state)
+    let (name, folder, state) = ("\(run).\(UUID().uuidString)", spoolFolder, state)
     let file: URL
     do {
       file = try await withTaskCancellationHandler {
         try await makeQueue().run {
-          try Self.spool(segments, in: folder) { state.withLock { $0.isCancelled(start) } }
+          try Self.spool(segments, name, in: folder) { state.withLock { $0.isCancelled(start) } }
         }
       } onCancel: {
         state.withLock { $0.cancelStart(start) }
@@ -156,43 +161,69 @@ final class BackgroundCenter: Sendable {
   }
 
   private static func spool(
-    _ segments: [BodySegment], in folder: URL, _ isCancelled: () -> Bool
+    _ segments: [BodySegment], _ name: String, in folder: URL, _ isCancelled: () -> Bool
   ) throws -> URL {
     try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let url = folder.appendingPathComponent(UUID().uuidString)
+    unlink(disuse(of: folder).path)
+    let url = folder.appendingPathComponent(name)
     guard let file = OpenFile(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC) else {
       throw RequestBodyError.fileNotReadable(url, code: errno)
     }
     do {
-      let reader = SegmentReader(segments)
-      var block = [UInt8](repeating: 0, count: 64 * 1024)
-      while true {
-        if isCancelled() { throw URLError(.cancelled) }
-        let count = try block.withUnsafeMutableBytes { try reader.read(into: $0) }
-        guard count > 0 else { return url }
-        guard file.append(Data(block[..<count])) else { throw RequestBodyError.fileNotReadable(url, code: errno) }
-      }
+      let code = try SegmentReader(segments).copy(to: file) { if isCancelled() { throw URLError(.cancelled) } }
+      if let code { throw RequestBodyError.fileNotReadable(url, code: code) }
+      return url
     } catch {
       unlink(url.path)
       throw error
     }
   }
 
-  /// Removes the copies of a process that was killed before it gave them to the system. The transfers of other sessions,
-  /// and what another process of the app is copying, are unknown here: what they need is younger.
+  /// Removes the copies of a process that was killed before it gave them to the system, and those of sessions that are not
+  /// used any more.
   func removeOldCopies(now: Date = Date()) async {
     guard let tasks = tasks.withLock({ $0 }) else { return }
-    let needed = await tasks.all().compactMap { record($0.text)?.spool }
-    let (folder, oldest) = (places.spoolFolder, now.timeIntervalSince1970 - Self.longestLife)
+    let needed = Set(
+      await tasks.all().compactMap { record($0.text)?.spool.map { URL(fileURLWithPath: $0).lastPathComponent } })
+    let (folder, run, now) = (spoolFolder, run, now.timeIntervalSince1970)
+    let today = Int((now / 86_400).rounded(.down))
     await makeQueue().run {
-      for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+      unlink(Self.disuse(of: folder).path)
+      // What this process copies has no task yet.
+      for name in Self.names(in: folder)
+      where UUID(uuidString: String(name.prefix(36))) != nil && !name.hasPrefix(run) && !needed.contains(name) {
         let path = folder.appendingPathComponent(name).path
-        guard UUID(uuidString: name) != nil, !needed.contains(where: { $0.hasSuffix(name) }),
-          let stamp = FileStamp(path: path), Double(stamp.modified.seconds) < oldest
-        else { continue }
-        unlink(path)
+        guard let written = FileStamp(path: path)?.modified.seconds else { continue }
+        // Another app that shares the home directory or the app group may have a session of the same identifier. What its
+        // tasks need, which are unknown here, is younger.
+        if Double(written) < now - Self.longestLife { unlink(path) }
+      }
+      Self.removeDisused(beside: folder, today: today)
+    }
+  }
+
+  /// Removes the folders of other sessions, whose tasks are unknown here, once they were not used for days. The days are
+  /// counted, not measured: a clock that jumps adds one, however far.
+  private static func removeDisused(beside folder: URL, today: Int) {
+    let parent = folder.deletingLastPathComponent()
+    for name in names(in: parent) where name.utf8.count == 64 && name != folder.lastPathComponent {
+      let other = parent.appendingPathComponent(name, isDirectory: true)
+      let note = (try? String(contentsOf: disuse(of: other), encoding: .utf8))?.split(separator: " ") ?? []
+      let (days, last) = (note.first.flatMap { Int($0) } ?? 0, note.last.flatMap { Int($0) })
+      guard last != today else { continue }
+      if days < longestDisuse {
+        try? Data("\(days + 1) \(today)".utf8).write(to: disuse(of: other), options: .atomic)
+      } else {
+        try? FileManager.default.removeItem(at: other)
       }
     }
+  }
+
+  /// The file with the number of days on which a folder was not used, and the last of them. Its session removes it.
+  private static func disuse(of folder: URL) -> URL { folder.appendingPathComponent("disuse") }
+
+  private static func names(in folder: URL) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
   }
 
   func transfers() async -> [BackgroundTransfer] {
@@ -257,7 +288,9 @@ final class BackgroundCenter: Sendable {
         throw NetworkError.invalidResponse
       }
       guard record.accepts(status) else {
-        let refusal = CollectedResponse(head: head, data: Self.content(of: file))
+        // Without the body if it is too long.
+        let body = OpenFile(file.path, O_RDONLY | O_CLOEXEC)?.contents(upTo: Int64(BackgroundState.longestBody))
+        let refusal = CollectedResponse(head: head, data: body ?? Data())
         throw ResponseValidation.httpError(of: refusal, method: nil) ?? NetworkError.invalidResponse
       }
       try Self.move(file, to: destination, replacing: record.replacesFile)
@@ -298,14 +331,6 @@ final class BackgroundCenter: Sendable {
       }
       guard try PartialFile.move(copy, to: destination, replacing: replacing) else { throw .fileExists(destination) }
     }
-  }
-
-  /// The content of the file with the body of an error response; empty if it is too long.
-  private static func content(of file: URL) -> Data {
-    guard let opened = OpenFile(file.path, O_RDONLY | O_CLOEXEC), let size = opened.size,
-      size <= BackgroundState.longestBody
-    else { return Data() }
-    return opened.contents ?? Data()
   }
 }
 

@@ -3,7 +3,6 @@ import Foundation
 /// What a task of the system's carries across runs of the app, as JSON in its `taskDescription`.
 struct BackgroundRecord: Codable, Equatable, Sendable {
   var id: String
-  /// The path of a download's file.
   var destination: String?
   var replacesFile = false
   /// The bounds of the accepted statuses.
@@ -55,14 +54,15 @@ struct BackgroundPlaces: Codable, Equatable, Sendable {
     return now.group.map { path.moved(from: group, to: $0) } ?? path
   }
 
-  /// The folder for the bodies of uploads, which must outlive the process.
-  var spoolFolder: URL {
+  /// The folder for the bodies of a session's uploads, which must outlive the process.
+  func spoolFolder(of identifier: String) -> URL {
     #if os(tvOS)
       let library = "Library/Caches"  // Apps have no other folder there.
     #else
       let library = "Library/Application Support"
     #endif
-    return URL(fileURLWithPath: group ?? home, isDirectory: true).appendingPathComponent(library + "/EKNetwork/Uploads")
+    return URL(fileURLWithPath: group ?? home, isDirectory: true)
+      .appendingPathComponent(library + "/EKNetwork/Uploads/" + SHA256.hexadecimal(Array(identifier.utf8)))
   }
 }
 
@@ -92,7 +92,6 @@ enum BackgroundRules {
     guard access(folder.path, F_OK) == 0 else { throw .folderNotFound(folder) }
   }
 
-  /// Returns the body of a request, for a file.
   static func segments(of request: URLRequest) throws(TransportOptionError) -> [BodySegment] {
     guard let stream = request.httpBodyStream else { return [.data(request.httpBody ?? Data())] }
     guard let body = stream as? BodyInputStream, case .segments(let segments) = body.source else {
@@ -104,7 +103,6 @@ enum BackgroundRules {
 
 /// The transfers of a session, as far as this process knows of them: what happened to them, and when the app may be suspended.
 struct BackgroundState {
-  /// The longest body of a response that is kept.
   static let longestBody = 1_048_576
 
   /// The ids of transfers that were started in this run and have not ended.

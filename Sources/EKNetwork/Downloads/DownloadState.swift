@@ -100,9 +100,6 @@ struct DownloadState: Equatable, Sendable {
     if let end, length > end { throw .incomplete(received: length, announced: end) }
   }
 
-  /// Records that the last bytes could not be written after all.
-  mutating func failedToWrite(_ count: Int) { length -= Int64(count) }
-
   /// Handles the end of a body that ended without a transport error.
   func ended() -> End {
     if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }

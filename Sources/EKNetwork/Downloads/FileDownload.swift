@@ -61,7 +61,6 @@ actor FileDownload {
     }
   }
 
-  /// Sends a request for the missing part, and writes the response to the file.
   func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
     do {
       return try await load(urlRequest, over: exchange)
@@ -74,26 +73,25 @@ actor FileDownload {
   }
 
   private func load(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
-    if partial == nil {
-      partial = try PartialFile(for: destination)
-      hasChanged = false
-    }
     while true {
+      // Middleware that ignores its cancellation does not take the lock again.
+      try Task.checkCancellation()
+      try open()
       let request = try conditional(urlRequest, over: exchange)
       let response = try await exchange.open(request, collectsBody: true)
       guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
       switch state?.received(DownloadHead(response.head, status: status)) ?? .refuse {
-      case .write(let position):
+      case .write(let position) where position == 0 || partial?.holds(position) == true:
         hasChanged = true
         try partial?.prepare(at: position, of: state?.representation)
         if position == 0 { resumedBytes = 0 }
         report()
         if try await receive(response.body) { return try finish(response) }
-      case .complete:
+      case .complete where partial?.holds(state?.length ?? 0) == true:
         try await response.drain()
         report()
         return try finish(response)
-      case .startOver:
+      case .write, .complete, .startOver:
         try await response.drain()
         try discard()
       case .refuse where StatusCodes.successful.contains(status):
@@ -112,9 +110,21 @@ actor FileDownload {
     }
   }
 
+  /// Opens the partial file, again if another program has replaced or truncated it: a mixture of two files is never
+  /// resumed.
+  private func open() throws(DownloadError) {
+    if partial?.holds(state?.length ?? 0) == true { return }
+    partial?.discard()
+    // The lock may be on the same file.
+    partial = nil
+    partial = try PartialFile(for: destination)
+    (state, hasChanged) = (nil, false)
+  }
+
   /// Handles the final failure of the download: keeps the partial file if a later download can resume it.
   func failed() {
-    let isKept = hasChanged ? state?.isResumable == true : partial?.held != nil
+    let isIntact = partial?.holds(state?.length ?? 0) == true
+    let isKept = hasChanged ? isIntact && state?.isResumable == true : partial?.held != nil
     if !isKept { partial?.discard() }
     // The lock of the file must not last as long as middleware that ignores its cancellation.
     partial = nil
@@ -159,6 +169,8 @@ actor FileDownload {
   /// Writes a body to the file. Returns whether it was the last one.
   private func receive(_ body: any TransportBody) async throws -> Bool {
     while let chunk = try await body.next() {
+      // If this fails, it is unknown how much of the chunk is in the file: it does not count.
+      try partial?.append(chunk)
       do {
         try state?.wrote(chunk.count)
       } catch {
@@ -166,13 +178,6 @@ actor FileDownload {
         throw error
       }
       if let limit, let length = state?.length, length > limit { throw ResponseLimitError(limit: .size(limit)) }
-      do {
-        try partial?.append(chunk)
-      } catch {
-        // It is unknown how much of this chunk is in the file.
-        state?.failedToWrite(chunk.count)
-        throw error
-      }
       report()
     }
     switch state?.ended() {
@@ -187,7 +192,7 @@ actor FileDownload {
     completion = (head, response.body.end?.timings)
     let size = state?.length ?? 0
     let isMoved = try partial?.finish(
-      replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)
+      length: size, replacing: isPlaced || options.existingFile == .replace, synchronizing: options.synchronizes)
     guard isMoved == true else {
       // Another program has created a file there meanwhile.
       if let kept = try Self.existing(at: destination, options: options) {

@@ -16,37 +16,33 @@ final class PartialFile: Sendable {
     let folder = destination.deletingLastPathComponent()
     url = folder.appendingPathComponent(Self.name(for: destination.lastPathComponent))
     noteURL = url.appendingPathExtension("json")
-    var removals = 0
-    while true {
-      // O_NONBLOCK: the existing file may be a pipe of another program.
-      let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-      let made = OpenFile(url.path, flags | O_EXCL, mode: 0o666)
-      guard let file = made ?? OpenFile(url.path, flags, mode: 0o666) else { throw DownloadError(errno, destination) }
-      guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw DownloadError(errno, destination) }
-      // The last owner of the lock may have moved or removed what was just opened.
-      guard file.isNamed(url) else { continue }
+    for _ in 0...Self.mostRemovals {
+      guard let (file, isNew) = OpenFile.locked(url, mode: 0o666) else { throw DownloadError(errno, destination) }
       // A file that was just created belongs to this process, even on a file system that reports another owner.
-      guard made != nil || Self.isOwn(file) else {
-        // In a folder that others can write to, another user may have created the file. It is never used, only removed
-        // if the folder allows that.
-        removals += 1
-        guard removals <= Self.mostRemovals, unlink(url.path) == 0 else {
-          throw DownloadError.notWritable(destination, code: EPERM)
-        }
-        unlink(noteURL.path)
-        continue
+      if isNew || Self.isOwn(file) {
+        self.file = file
+        return
       }
-      self.file = file
-      return
+      // In a folder that others can write to, another user may have created the file. It is never used, only removed
+      // if the folder allows that.
+      guard unlink(url.path) == 0 else { break }
+      unlink(noteURL.path)
     }
+    throw .notWritable(destination, code: EPERM)
   }
+
+  /// Returns whether the name still stands for the file, with all the bytes that were written to it: another program may
+  /// have replaced or truncated it.
+  func holds(_ length: Int64) -> Bool { file.isNamed(url) && file.size ?? -1 >= length }
 
   /// The rest of an earlier download; `nil` if there is none that can be used.
   var held: (representation: Representation, length: Int64)? {
     // A file that others can write to cannot be trusted.
     guard let status = file.status, status.st_mode & 0o002 == 0, let data = note,
-      let representation = try? JSONDecoder().decode(Representation.self, from: data)
+      var representation = try? JSONDecoder().decode(Representation.self, from: data),
+      representation.inode == nil || representation.inode == UInt64(status.st_ino)
     else { return nil }
+    representation.inode = nil
     return (representation, Int64(status.st_size))
   }
 
@@ -55,9 +51,10 @@ final class PartialFile: Sendable {
   func prepare(at position: Int64, of representation: Representation?) throws(DownloadError) {
     // The old note must not outlive the bytes that it describes.
     if position == 0 { unlink(noteURL.path) }
-    guard ftruncate(file.descriptor, off_t(position)) == 0, lseek(file.descriptor, off_t(position), SEEK_SET) >= 0
-    else { throw DownloadError(errno, destination) }
-    guard position == 0, let representation, let note = try? JSONEncoder().encode(representation) else { return }
+    guard ftruncate(file.descriptor, off_t(position)) == 0 else { throw DownloadError(errno, destination) }
+    guard position == 0, var representation else { return }
+    representation.inode = file.status.map { UInt64($0.st_ino) }
+    guard let note = try? JSONEncoder().encode(representation) else { return }
     // Without its note the file cannot be resumed, which is no reason not to download it.
     try? note.write(to: noteURL, options: .atomic)
   }
@@ -66,16 +63,20 @@ final class PartialFile: Sendable {
     guard file.append(data) else { throw DownloadError(errno, destination) }
   }
 
-  /// Moves the file to its destination. Returns `false` if a file exists there that must not be replaced.
-  func finish(replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
+  /// Moves the file to its destination, if it has this length, as it does unless another program has changed it. Returns
+  /// `false` if a file exists there that must not be replaced.
+  func finish(length: Int64, replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
     if synchronizing, !file.synchronize() { throw DownloadError(errno, destination) }
+    guard file.isNamed(url), file.size == length else { throw .notWritable(destination, code: ESTALE) }
     guard try Self.move(url, to: destination, replacing: replacing) else { return false }
     unlink(noteURL.path)
-    if synchronizing { synchronizeFolder() }
+    if synchronizing { OpenFile(destination.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)?.synchronize() }
     return true
   }
 
   func discard() {
+    // What has taken its place, with its note, may belong to another download.
+    guard file.isNamed(url) else { return }
     unlink(noteURL.path)
     unlink(url.path)
   }
@@ -104,23 +105,13 @@ final class PartialFile: Sendable {
     [EPERM, ENOTSUP, EOPNOTSUPP, EMLINK, ENOSYS].contains(code)
   }
 
-  private func synchronizeFolder() {
-    if let folder = OpenFile(destination.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC) {
-      folder.synchronize()
-    }
-  }
-
   /// The content of the note, if it belongs to this user.
   private var note: Data? {
-    guard let file = OpenFile(noteURL.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), Self.isOwn(file) else {
-      return nil
-    }
-    var bytes = [UInt8](repeating: 0, count: Self.largestNote)
-    let count = read(file.descriptor, &bytes, bytes.count)
-    return count > 0 && count < bytes.count ? Data(bytes[..<count]) : nil
+    let file = OpenFile(noteURL.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    return file.flatMap { Self.isOwn($0) ? $0.contents(upTo: Self.largestNote) : nil }
   }
 
-  private static let largestNote = 64 * 1024
+  private static let largestNote: Int64 = 64 * 1024
   /// The number of times that another user's file is removed if it reappears at once.
   private static let mostRemovals = 8
 
@@ -150,6 +141,7 @@ struct Representation: Codable, Equatable, Sendable {
     case entityTag
     case lastModified
     case total
+    case inode
   }
 
   /// A digest of the URL, whose query may contain secrets that must not be written to a file.
@@ -166,6 +158,9 @@ struct Representation: Codable, Equatable, Sendable {
   /// A strong modification date, as the server wrote it.
   var lastModified: String?
   var total: Int64?
+  /// The partial file that a note belongs to; `nil` in notes of earlier versions. A file that has taken its place is not
+  /// resumed.
+  var inode: UInt64?
 
   /// The value of `If-Range`, which only accepts strong validators (RFC 9110 §13.1.5).
   var condition: String? { entityTag ?? lastModified }

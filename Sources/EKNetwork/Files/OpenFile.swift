@@ -25,6 +25,32 @@ final class OpenFile: Sendable {
 
   deinit { close(descriptor) }
 
+  /// How often a file is opened that is replaced each time.
+  private static let mostOpenings = 8
+
+  /// Opens the file that a name stands for, or creates it, and locks it. What is written is appended, so that a file that
+  /// was truncated meanwhile does not get the length of a complete one.
+  ///
+  /// Returns `nil` on failure, with the reason in `errno`: EWOULDBLOCK if another owner has the lock, or replaces the file
+  /// each time.
+  static func locked(
+    _ url: URL, mode: mode_t, isNamed: (OpenFile, URL) -> Bool = { $0.isNamed($1) }
+  ) -> (file: OpenFile, isNew: Bool)? {
+    for _ in 0..<mostOpenings {
+      // O_NONBLOCK: the existing file may be a pipe of another program.
+      let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+      let made = OpenFile(url.path, flags | O_EXCL, mode: mode)
+      guard let file = made ?? OpenFile(url.path, flags, mode: mode), file.lock() else { return nil }
+      // The last owner of the lock may have moved or removed what was just opened.
+      if isNamed(file, url) { return (file, made != nil) }
+    }
+    errno = EWOULDBLOCK
+    return nil
+  }
+
+  /// Locks the file. Returns `false` if that fails, with the reason in `errno`.
+  func lock() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
   var status: stat? {
     var status = stat()
     return fstat(descriptor, &status) == 0 ? status : nil
@@ -39,8 +65,9 @@ final class OpenFile: Sendable {
 
   var size: Int64? { status.map { Int64($0.st_size) } }
 
-  var contents: Data? {
-    guard let size, let count = Int(exactly: size) else { return nil }
+  /// Returns the whole file; `nil` if it cannot be read, or has more bytes than `limit`.
+  func contents(upTo limit: Int64) -> Data? {
+    guard let size, size <= limit, let count = Int(exactly: size) else { return nil }
     var data = Data(count: count)
     return data.withUnsafeMutableBytes({ read(into: $0, at: 0) }) ? data : nil
   }

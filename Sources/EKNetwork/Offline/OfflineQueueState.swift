@@ -26,14 +26,12 @@ struct OfflineQueueState {
     priorities.reversed().flatMap { lanes[$0]?.all ?? [] }
   }
 
-  /// Throws an error if a request of that size may not be added.
   func check(bytes: Int64) throws(PrismOfflineQueueError) {
     guard count < maximumCount else { throw .tooManyRequests(limit: maximumCount) }
     let (sum, overflow) = self.bytes.addingReportingOverflow(bytes)
     guard !overflow, sum <= maximumBytes else { throw .tooManyBytes(limit: maximumBytes) }
   }
 
-  /// Returns the position of the next request in the order of arrival.
   mutating func takeSequence() -> UInt64 {
     defer { nextSequence += 1 }
     return nextSequence
@@ -45,17 +43,15 @@ struct OfflineQueueState {
     lanes[priority, default: KeyedQueue()].append(entry, id: entry.sequence)
     nextSequence = max(nextSequence, entry.sequence + 1)
     count += 1
-    bytes += entry.bytes
+    bytes = bytes.addingClamped(entry.bytes)
   }
 
-  /// Returns the next entry to send and marks it as in flight.
   mutating func beginNext() -> OfflineQueueEntry? {
     guard let priority = priorities.last, let entry = lanes[priority]?.first else { return nil }
     inFlight.insert(entry.sequence)
     return entry
   }
 
-  /// Returns all entries and marks them as in flight.
   mutating func beginAll() -> [OfflineQueueEntry] {
     let all = all
     inFlight.formUnion(all.map(\.sequence))
@@ -94,7 +90,6 @@ struct OfflineQueueState {
     return taken
   }
 
-  /// Returns where a priority is in `priorities`, or has to be inserted.
   private func index(of priority: Int) -> Int {
     var (low, high) = (0, priorities.count)
     while low < high {
@@ -122,7 +117,6 @@ struct OfflineFlushState {
     case waiting
   }
 
-  /// The maximum for a server's `Retry-After`.
   private static let maximumRetryAfter = Duration.seconds(300)
 
   private let backoff: any PrismRetryPolicy
@@ -180,7 +174,6 @@ enum OfflineFailure: Equatable {
   case refused(retryAfter: Duration)
   /// No attempt will ever succeed.
   case permanent
-  /// The flush was cancelled.
   case cancelled
 
   init(_ error: any Error, now: Date = Date()) {
@@ -194,12 +187,10 @@ enum OfflineFailure: Equatable {
     }
   }
 
-  /// Whether it counts as a failed attempt of the request.
   var isFailedAttempt: Bool {
     if case .temporary = self { true } else { false }
   }
 
-  /// The minimum time until the next attempt, if it is known.
   var retryAfter: Duration? {
     switch self {
     case .temporary(let delay): delay

@@ -19,12 +19,15 @@ final class OfflineStore: Sendable {
   private static let mark = Data("EKNQ1 ".utf8)
   /// A position that no queue reaches by counting. Beyond it the positions that follow could not be counted.
   private static let maximumSequence = UInt64(1) << 62
+  /// The size of a file that is read into memory in any case: what an earlier queue with the default limit has accepted.
+  private static let largestFile = PrismOfflineQueueOptions().maximumBytes
 
   let directory: URL
   /// Writes a file or a folder to the disk itself; `nil` if that is not wanted.
   private let synchronize: (@Sendable (OpenFile) -> Bool)?
+  private let folder: OpenFile
   // Kept open to hold the lock.
-  private let lock: OpenFile
+  private let lock: Locked<OpenFile>
 
   /// Opens a folder, which is created if it does not exist, readable by its owner only.
   init(
@@ -40,12 +43,43 @@ final class OfflineStore: Sendable {
     guard owner == geteuid() || owner == 0 || owner == Self.made(in: directory)?.st_uid else {
       throw .notWritable(directory, code: EPERM)
     }
-    let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-    guard let lock = OpenFile(directory.appendingPathComponent("lock").path, flags) else {
-      throw .notWritable(directory, code: errno)
+    guard let (lock, _) = OpenFile.locked(Self.lock(in: directory), mode: 0o600) else {
+      let code = errno
+      throw code == EWOULDBLOCK ? PrismOfflineQueueError.alreadyOpen(directory) : .notWritable(directory, code: code)
     }
-    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyOpen(directory) }
-    self.lock = lock
+    self.folder = folder
+    self.lock = Locked(lock)
+  }
+
+  private static func lock(in directory: URL) -> URL { directory.appendingPathComponent("lock") }
+
+  /// Whether the path still leads to the folder that was opened. If it was removed, another queue may have the folder that
+  /// has taken its place, with files of the same names.
+  private var isInPlace: Bool {
+    lock.withLock { lock in
+      let url = Self.lock(in: directory)
+      if lock.isNamed(url) { return true }
+      // If only the lock was removed, as programs do that tidy up, no queue has opened the folder since: it would have made
+      // another one.
+      var named = stat()
+      guard let opened = folder.status, stat(directory.path, &named) == 0, opened.st_ino == named.st_ino,
+        opened.st_dev == named.st_dev, access(url.path, F_OK) != 0,
+        let (made, isNew) = OpenFile.locked(url, mode: 0o600), isNew
+      else { return false }
+      lock = made
+      return true
+    }
+  }
+
+  private func checkPlace() throws(PrismOfflineQueueError) {
+    guard !isInPlace else { return }
+    throw .notWritable(directory, code: access(directory.path, F_OK) == 0 ? ESTALE : errno)
+  }
+
+  /// Throws an error if the body of a request was removed with the folder.
+  func checkBody(of entry: OfflineQueueEntry) throws(PrismOfflineQueueError) {
+    guard let file = entry.request.bodyFile, file == body(entry.sequence), !isInPlace else { return }
+    throw .bodyNotReadable(file)
   }
 
   /// Creates a folder and those above it, as far as they do not exist. Each is on the disk only when the folder that
@@ -72,14 +106,15 @@ final class OfflineStore: Sendable {
     return synchronize(folder) || [EINVAL, ENOTSUP, EBADF].contains(errno) ? nil : errno
   }
 
-  /// Returns everything that an earlier queue has left, and removes the remains of unfinished copies. Files whose names
-  /// no queue uses are left alone.
-  func load() throws(PrismOfflineQueueError) -> Loaded { try Self.load(directory) }
-
-  /// Returns everything that a queue has left in a folder.
+  /// Returns everything that an earlier queue has left in a folder, and removes the remains of unfinished copies. Files
+  /// whose names no queue uses are left alone.
   ///
-  /// - Parameter home: The current home directory, below which the files of requests may be.
-  static func load(_ directory: URL, home: String = NSHomeDirectory()) throws(PrismOfflineQueueError) -> Loaded {
+  /// - Parameters:
+  ///   - home: The current home directory, below which the files of requests may be.
+  ///   - maximumBytes: The size up to which a file is read into memory, in any case ``largestFile``.
+  static func load(
+    _ directory: URL, home: String = NSHomeDirectory(), maximumBytes: Int64 = 0
+  ) throws(PrismOfflineQueueError) -> Loaded {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() } catch {
       throw .notWritable(directory, code: EIO)
@@ -94,7 +129,9 @@ final class OfflineStore: Sendable {
         unlink(url.path)
       } else if let (sequence, retryCount) = parse(name) {
         if sequence <= maximumSequence { loaded.lastSequence = max(loaded.lastSequence, sequence) }
-        if let entry = read(url, sequence, retryCount, in: directory, like: own, home: home) {
+        if let data = open(url, like: own)?.contents(upTo: max(maximumBytes, largestFile)),
+          let entry = entry(of: data, sequence, retryCount, in: directory, like: own, home: home)
+        {
           // A rename that was not atomic, or a backup, leaves a request with two counts of its retries.
           guard sequences.insert(sequence).inserted else {
             unlink(url.path)
@@ -115,10 +152,10 @@ final class OfflineStore: Sendable {
     return loaded
   }
 
-  private static func read(
-    _ url: URL, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?, home: String
+  private static func entry(
+    of data: Data, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?, home: String
   ) -> OfflineQueueEntry? {
-    guard sequence <= maximumSequence, let data = open(url, like: own)?.contents, data.starts(with: mark),
+    guard sequence <= maximumSequence, data.starts(with: mark),
       let end = data.firstIndex(of: UInt8(ascii: "\n")),
       case let lengths = String(decoding: data[data.startIndex + mark.count..<end], as: UTF8.self)
         .split(separator: " "),
@@ -136,7 +173,7 @@ final class OfflineStore: Sendable {
     case .copied:
       let copy = directory.appendingPathComponent(bodyName(sequence))
       guard let size = open(copy, like: own)?.size else { return nil }
-      bytes += size
+      bytes = bytes.addingClamped(size)
       file = copy
     }
     let body = Data(data[(end + 1 + headLength)...])
@@ -167,45 +204,32 @@ final class OfflineStore: Sendable {
     // It would not be read by the next run of the program.
     guard sequence <= Self.maximumSequence else { throw .notWritable(directory, code: EOVERFLOW) }
     guard let head = try? JSONEncoder().encode(stored) else { throw .noURL }
-    let file = Self.mark + Data("\(head.count) \(body.count)\n".utf8) + head + body
-    try write(file, Self.name(sequence, retryCount))
+    let data = Self.mark + Data("\(head.count) \(body.count)\n".utf8) + head + body
+    try create(directory.appendingPathComponent(Self.name(sequence, retryCount))) { $0.append(data) ? nil : errno }
   }
 
-  /// Returns the number of bytes that a request takes.
   func size(of stored: StoredRequest, _ body: Data) -> Int64 {
     Int64(((try? JSONEncoder().encode(stored).count) ?? 0) + body.count + 32)
   }
 
-  /// Copies a body into the folder, in blocks.
+  /// Copies a body into the folder.
   func copy(_ segments: [BodySegment], sequence: UInt64) throws(PrismOfflineQueueError) -> URL {
-    let url = directory.appendingPathComponent(Self.bodyName(sequence))
-    let partial = url.appendingPathExtension("partial")
-    guard let file = Self.make(partial) else {
-      throw .notWritable(directory, code: errno)
-    }
-    let reader = SegmentReader(segments)
-    defer { reader.close() }
-    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
-    defer { block.deallocate() }
-    while true {
-      let count: Int
-      do { count = try reader.read(into: block) } catch {
-        unlink(partial.path)
+    let url = body(sequence)
+    try create(url) { file throws(PrismOfflineQueueError) in
+      do { return try SegmentReader(segments).copy(to: file) } catch {
         throw .bodyNotReadable((error as? RequestBodyError)?.file ?? url)
       }
-      guard count > 0 else { break }
-      let piece = Data(UnsafeRawBufferPointer(rebasing: block[..<count]))
-      guard file.append(piece) else { throw failure(removing: partial) }
     }
-    try publish(file, partial, as: url)
     return url
   }
 
   /// Records that a request was tried once more. A crash before that loses the count, not the request.
   func note(_ entry: OfflineQueueEntry, was retryCount: Int) {
+    guard isInPlace else { return }
     let old = directory.appendingPathComponent(Self.name(entry.sequence, retryCount))
     let new = directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount))
-    rename(old.path, new.path)
+    guard rename(old.path, new.path) != 0, errno == ENOENT else { return }
+    for file in files(of: entry.sequence) where file != new { rename(file.path, new.path) }
   }
 
   /// Removes a request. If it is still stored after a crash, it is sent once more, with the same key.
@@ -215,19 +239,32 @@ final class OfflineStore: Sendable {
   }
 
   private func removeRequest(_ entry: OfflineQueueEntry) {
-    guard unlink(directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount)).path) != 0
-    else { return }
-    // The last count could not be written, for example on a full disk: the file has the name of an earlier one.
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
-    where Self.parse(name)?.0 == entry.sequence { unlink(directory.appendingPathComponent(name).path) }
+    let file = directory.appendingPathComponent(Self.name(entry.sequence, entry.request.retryCount))
+    guard isInPlace, unlink(file.path) != 0 else { return }
+    for file in files(of: entry.sequence) { unlink(file.path) }
+  }
+
+  /// Returns where a request is whose last count could not be written, for example on a full disk: its file has the name of
+  /// an earlier count. The lowest count is first.
+  private func files(of sequence: UInt64) -> [URL] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    let found = names.compactMap { name in Self.parse(name).map { (name: name, sequence: $0.0, count: $0.1) } }
+    return found.filter { $0.sequence == sequence }.sorted { $0.count < $1.count }
+      .map { directory.appendingPathComponent($0.name) }
   }
 
   /// Removes a request and returns it with its body, whose file is removed.
   func take(_ entry: OfflineQueueEntry) -> PrismQueuedRequest {
-    let url = directory.appendingPathComponent(Self.bodyName(entry.sequence))
+    let url = body(entry.sequence)
     guard entry.request.bodyFile == url else {
       remove(entry)
       return entry.request
+    }
+    guard isInPlace else {
+      // Its body was removed with the folder. It must not be sent with that of another queue.
+      var lost = entry.request
+      lost.bodyFile = url.appendingPathExtension("removed")
+      return lost
     }
     guard let open = entry.request.holdingBody else {
       // Too many files are open: the body stays where it is until the folder is opened again.
@@ -240,23 +277,27 @@ final class OfflineStore: Sendable {
 
   /// Removes a body whose request was removed, or could not be written.
   func removeBody(_ sequence: UInt64) {
-    unlink(directory.appendingPathComponent(Self.bodyName(sequence)).path)
+    if isInPlace { unlink(body(sequence).path) }
   }
 
-  private func write(_ data: Data, _ name: String) throws(PrismOfflineQueueError) {
-    let url = directory.appendingPathComponent(name)
+  private func body(_ sequence: UInt64) -> URL { directory.appendingPathComponent(Self.bodyName(sequence)) }
+
+  /// Creates a file, which gets its name when `fill` has written all of it. That returns an `errno`, or `nil`.
+  private func create(
+    _ url: URL, _ fill: (OpenFile) throws(PrismOfflineQueueError) -> Int32?
+  ) throws(PrismOfflineQueueError) {
+    try checkPlace()
     let partial = url.appendingPathExtension("partial")
-    guard let file = Self.make(partial) else {
-      throw .notWritable(directory, code: errno)
+    guard let file = Self.make(partial) else { throw .notWritable(directory, code: errno) }
+    do throws(PrismOfflineQueueError) {
+      if let code = try fill(file) { throw .notWritable(directory, code: code) }
+      guard synchronize?(file) != false, rename(partial.path, url.path) == 0 else {
+        throw .notWritable(directory, code: errno)
+      }
+    } catch {
+      unlink(partial.path)
+      throw error
     }
-    guard file.append(data) else { throw failure(removing: partial) }
-    try publish(file, partial, as: url)
-  }
-
-  /// Renames a complete file to its final name.
-  private func publish(_ file: OpenFile, _ partial: URL, as url: URL) throws(PrismOfflineQueueError) {
-    if let synchronize, !synchronize(file) { throw failure(removing: partial) }
-    guard rename(partial.path, url.path) == 0 else { throw failure(removing: partial) }
     if let code = Self.write(namesIn: directory, synchronize) {
       unlink(url.path)
       throw .notWritable(directory, code: code)
@@ -267,12 +308,6 @@ final class OfflineStore: Sendable {
   private static func make(_ partial: URL) -> OpenFile? {
     unlink(partial.path)
     return OpenFile(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
-  }
-
-  private func failure(removing partial: URL) -> PrismOfflineQueueError {
-    let code = errno
-    unlink(partial.path)
-    return .notWritable(directory, code: code)
   }
 
   private static func name(_ sequence: UInt64, _ retryCount: Int) -> String {

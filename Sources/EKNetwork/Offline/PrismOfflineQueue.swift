@@ -29,8 +29,8 @@ public actor PrismOfflineQueue {
   var waiting: Task<Void, Never>?
   var watching: Task<Void, Never>?
 
-  /// Files in the folder that are not valid requests, or that another user has written or may write to. They are kept
-  /// for inspection, and never sent.
+  /// Files in the folder that are not valid requests, that another user has written or may write to, or that are larger
+  /// than 64 MiB and ``PrismOfflineQueueOptions/maximumBytes``. They are kept for inspection, and never sent.
   public nonisolated let damagedFiles: [URL]
 
   /// Creates a queue in memory.
@@ -79,9 +79,9 @@ public actor PrismOfflineQueue {
     options: PrismOfflineQueueOptions = PrismOfflineQueueOptions()
   ) throws {
     let store = try directory.map { try OfflineStore($0, synchronizes: options.synchronizes) }
+    let loaded = try directory.map { try OfflineStore.load($0, maximumBytes: options.maximumBytes) }
     self.init(
-      store: store, loaded: try store?.load() ?? OfflineStore.Loaded(), autoFlush: autoFlush, options: options,
-      delivery: delivery)
+      store: store, loaded: loaded ?? OfflineStore.Loaded(), autoFlush: autoFlush, options: options, delivery: delivery)
   }
 
   private init(
@@ -250,7 +250,10 @@ public actor PrismOfflineQueue {
   ) async throws {
     do {
       try Task.checkCancellation()
-      let requests = try entries.map { try $0.request.forSending() }
+      let requests = try entries.map { entry in
+        try store?.checkBody(of: entry)
+        return try entry.request.forSending()
+      }
       // Unchecked: the closure was passed as `sending`, and one flush at a time calls it.
       nonisolated(unsafe) let send = send
       try await PrismNetworkFailure.detailed { try await send(requests) }

@@ -39,7 +39,6 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   /// The file that holds the body, if that is not in ``urlRequest``. It is read when the request is sent.
   public internal(set) var bodyFile: URL?
 
-  /// The request after one more failed attempt.
   var failedOnceMore: PrismQueuedRequest {
     with(urlRequest, retryCount: retryCount < .max ? retryCount + 1 : retryCount)
   }
@@ -165,7 +164,6 @@ struct StoredRequest: Codable, Equatable {
   }
 }
 
-/// The body of a request, as a queue stores it.
 struct OfflineContent {
   /// The bytes that are stored in the file of the request.
   var data = Data()

@@ -13,7 +13,6 @@ actor FileUpload {
 
   typealias Outcome = RequestRunner.Outcome<Completion>
 
-  /// What became of an attempt that has failed.
   struct Failure: Sendable {
     /// Whether the server has acknowledged bytes since the previous failure.
     let hasAdvanced: Bool
@@ -32,7 +31,7 @@ actor FileUpload {
 
   /// How long the body of a response is waited for that is not needed to go on.
   private static let patience = Duration.seconds(10)
-  private static let largestAnswer = 1_048_576
+  static let largestAnswer = 1_048_576
   /// The shortest wait for the lock of an upload, unless the server wishes another.
   static let lockDelay = Duration.seconds(1)
   /// The fields that describe the file, or the request that creates the upload. They are not those of its parts.
@@ -134,7 +133,6 @@ actor FileUpload {
     }
   }
 
-  /// Ends an attempt that has failed.
   func attemptFailed() -> Failure {
     // The next attempt may fail before it reaches the server, for example while its token is read.
     defer { refusal = nil }
@@ -354,7 +352,7 @@ extension RequestRunner {
         let fields = try ResumableUpload(options.resumptionProtocol, to: resource.url, size: 0).fields(
           of: .requestOffset)
         let response = try await FileUpload.open("DELETE", resource, fields, of: creation.own, over: exchange)
-        let collected = await FileUpload.collect(response, limit: 1_048_576, clock)
+        let collected = await FileUpload.collect(response, limit: FileUpload.largestAnswer, clock)
         // Draft §4.5; tus, "Termination". What is not there any more need not be removed.
         guard let status = response.head.statusCode,
           StatusCodes.successful.contains(status) || [404, 410].contains(status)

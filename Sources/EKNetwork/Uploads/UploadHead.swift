@@ -158,40 +158,30 @@ struct UploadRecordFile {
   init(_ url: URL) throws(UploadError) {
     guard url.isFileURL else { throw .stateNotUsable(url, code: EINVAL) }
     self.url = url
-    var openings = 0
-    while true {
-      // O_NONBLOCK: the existing file may be a pipe of another program.
-      let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-      guard let file = OpenFile(url.path, flags, mode: 0o600) else { throw .stateNotUsable(url, code: errno) }
-      try Self.lock(file, url)
-      // The last owner of the lock may have replaced or removed what was just opened.
-      openings += 1
-      guard file.isNamed(url) else {
-        if openings < Self.mostOpenings { continue }
-        throw .alreadyUploading(url)
-      }
-      guard let status = file.status, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-        status.st_mode & 0o077 == 0, status.st_nlink <= 1
-      else { throw .stateNotUsable(url, code: EPERM) }
-      self.file = file
-      // Left by the last owner of the lock, if it was killed while it saved a record.
-      unlink(Self.next(of: url).path)
-      guard status.st_size > 0 else { return }
-      guard status.st_size < Self.largestRecord, let data = file.contents,
-        let record = try? JSONDecoder().decode(UploadRecord.self, from: data)
-      else { throw .stateNotUsable(url, code: 0) }
-      self.record = record
-      return
+    guard let (file, _) = OpenFile.locked(url, mode: 0o600) else {
+      let code = errno
+      throw code == EWOULDBLOCK ? UploadError.alreadyUploading(url) : .stateNotUsable(url, code: code)
     }
+    guard let status = file.status, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+      status.st_mode & 0o077 == 0, status.st_nlink <= 1
+    else { throw .stateNotUsable(url, code: EPERM) }
+    self.file = file
+    removeUnfinished()
+    guard status.st_size > 0 else { return }
+    guard let data = file.contents(upTo: Self.largestRecord),
+      let record = try? JSONDecoder().decode(UploadRecord.self, from: data)
+    else { throw .stateNotUsable(url, code: 0) }
+    self.record = record
   }
 
   /// Writes a record, atomically. Without it the upload cannot be resumed later, which is no reason not to upload.
   mutating func save(_ record: UploadRecord) {
     guard record != self.record, let data = try? JSONEncoder().encode(record) else { return }
-    let new = Self.next(of: url)
+    // In a folder that others can write to, nobody can have created a file of this name, or a link.
+    let new = url.deletingLastPathComponent().appendingPathComponent(newNames + "\(UUID().uuidString).upload")
     guard let next = OpenFile(new.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode: 0o600) else { return }
     // Locked before it gets the name, under which others find it.
-    guard (try? Self.lock(next, url)) != nil, next.append(data), next.synchronize(), rename(new.path, url.path) == 0
+    guard next.lock(), next.append(data), next.synchronize(), rename(new.path, url.path) == 0
     else {
       unlink(new.path)
       return
@@ -205,19 +195,16 @@ struct UploadRecordFile {
     if file.isNamed(url) { unlink(url.path) }
   }
 
-  /// The file that a new record is written to, before it gets the name of the old one. It belongs to the owner of the lock.
-  static func next(of url: URL) -> URL {
-    let name = SHA256.hexadecimal(Array(url.lastPathComponent.utf8))
-    return url.deletingLastPathComponent().appendingPathComponent(".\(name).upload")
-  }
+  private static let largestRecord: Int64 = 64 * 1024
 
-  private static let largestRecord = 64 * 1024
-  /// The number of times that the file is opened if it is replaced at once.
-  private static let mostOpenings = 8
+  /// How the names of the files begin that new records are written to, before they get the name of the old one. The files
+  /// belong to the owner of the lock.
+  private var newNames: String { ".\(SHA256.hexadecimal(Array(url.lastPathComponent.utf8)))." }
 
-  private static func lock(_ file: OpenFile, _ url: URL) throws(UploadError) {
-    guard flock(file.descriptor, LOCK_EX | LOCK_NB) != 0 else { return }
-    if errno == EWOULDBLOCK { throw .alreadyUploading(url) }
-    throw .stateNotUsable(url, code: errno)
+  /// Removes what the last owner of the lock has left, if it was killed while it saved a record.
+  private func removeUnfinished() {
+    let (folder, start) = (url.deletingLastPathComponent(), newNames)
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    where name.hasPrefix(start) && name.hasSuffix(".upload") { unlink(folder.appendingPathComponent(name).path) }
   }
 }

@@ -33,7 +33,7 @@ private struct FilmUpload: NetworkRequest {
     let gates = Locked([gate, otherGate])
     self.gates = gates
     center = BackgroundCenter(
-      places: BackgroundPlaces(home: home.url.path),
+      places: BackgroundPlaces(home: home.url.path), identifier: "test",
       makeQueue: {
         let queue = BlockingQueue(label: "test")
         if let gate = gates.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { queue.start { gate.waitBlocking() } }
@@ -43,7 +43,7 @@ private struct FilmUpload: NetworkRequest {
   }
 
   private var copies: Int {
-    let folder = BackgroundPlaces(home: home.url.path).spoolFolder
+    let folder = BackgroundPlaces(home: home.url.path).spoolFolder(of: "test")
     return (try? FileManager.default.contentsOfDirectory(atPath: folder.path))?.count ?? 0
   }
 

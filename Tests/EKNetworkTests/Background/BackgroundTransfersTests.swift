@@ -46,7 +46,9 @@ private struct SystemTransport: Transport {
 
   /// A run of the app.
   private func run(home: URL? = nil) -> (BackgroundTransfers, BackgroundCenter) {
-    let center = BackgroundCenter(places: BackgroundPlaces(home: (home ?? self.home.url).path)) { system.serve($0) }
+    let center = BackgroundCenter(places: BackgroundPlaces(home: (home ?? self.home.url).path), identifier: "films") {
+      system.serve($0)
+    }
     let manager = Wire.automatic.manager(server) {
       $0.httpAdditionalHeaders = ["X-App": "1", "Authorization": "session"]
     }
@@ -58,7 +60,7 @@ private struct SystemTransport: Transport {
   }
 
   private var spooled: [String] {
-    let folder = BackgroundPlaces(home: home.url.path).spoolFolder
+    let folder = BackgroundPlaces(home: home.url.path).spoolFolder(of: "films")
     return (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
   }
 
@@ -262,21 +264,6 @@ private struct SystemTransport: Transport {
     system.accepts.withLock { $0 = true }
     try await transfers.upload(request, id: "film")
     #expect(spooled.count == 1)
-  }
-
-  /// A killed process has left them, or another one is writing them.
-  @Test func onlyOldCopiesWithoutATransferAreRemoved() async throws {
-    let (transfers, center) = run()
-    await center.removeOldCopies()
-    let body = RequestBody(data: content, contentType: "video/mp4")
-    try await transfers.upload(FilmRequest(method: .post, body: body), id: "film")
-    let copy = try #require(spooled.first)
-    let folder = BackgroundPlaces(home: home.url.path).spoolFolder
-    for name in [UUID().uuidString, "notes"] { try Data("x".utf8).write(to: folder.appendingPathComponent(name)) }
-    await center.removeOldCopies(now: Date(timeIntervalSinceNow: 7 * 86_400))
-    #expect(spooled.count == 3)
-    await run().1.removeOldCopies(now: Date(timeIntervalSinceNow: 9 * 86_400))
-    #expect(Set(spooled) == [copy, "notes"])
   }
 
   @Test func statusOfAnUploadIsThatOfTheRequest() async throws {

@@ -37,7 +37,8 @@ import Testing
   @Test func unfinishedRecordIsRemoved() throws {
     var opened = try UploadRecordFile(file)
     try opened.save(record())
-    let rest = UploadRecordFile.next(of: file).lastPathComponent
+    let start = ".\(SHA256.hexadecimal(Array("state".utf8)))."
+    let rest = start + UUID().uuidString + ".upload"
     try folder.file(rest, Data("half".utf8))
     // Those who do not have the lock leave it alone.
     #expect(throws: UploadError.alreadyUploading(file)) { try UploadRecordFile(file) }
@@ -45,6 +46,21 @@ import Testing
     opened = try UploadRecordFile(folder["other"])
     #expect(try UploadRecordFile(file).record == record())
     #expect(folder.names == ["other", "state"])
+  }
+
+  /// In a folder that others can write to, they can create files whose names they can guess.
+  @Test func recordIsWrittenToAFileThatNobodyCanForesee() throws {
+    var opened = try UploadRecordFile(file)
+    try folder.file("precious", Data("precious".utf8))
+    let guess = ".\(SHA256.hexadecimal(Array("state".utf8))).upload"
+    #expect(symlink(folder["precious"].path, folder[guess].path) == 0)
+    let record = try record()
+    opened.save(record)
+    #expect(opened.record == record)
+    #expect(try Data(contentsOf: folder["precious"]) == Data("precious".utf8))
+    opened = try UploadRecordFile(folder["other"])
+    #expect(try UploadRecordFile(file).record == record)
+    #expect(folder.names == ["other", "precious", "state"])
   }
 
   /// From before the last part is sent until its outcome is known, because the process may end in between.

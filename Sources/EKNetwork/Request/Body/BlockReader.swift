@@ -41,6 +41,18 @@ final class SegmentReader: BlockReader {
 
   func close() { file = nil }
 
+  /// Writes the rest to a file; `check` may end that before each block. Returns the `errno` of a file that cannot be written
+  /// to.
+  func copy(to copy: OpenFile, _ check: () throws -> Void = {}) throws -> Int32? {
+    var block = [UInt8](repeating: 0, count: 256 * 1024)
+    while true {
+      try check()
+      let count = try block.withUnsafeMutableBytes { try read(into: $0) }
+      guard count > 0 else { return nil }
+      guard copy.append(Data(block[..<count])) else { return errno }
+    }
+  }
+
   private func read(_ data: Data, into buffer: UnsafeMutableRawBufferPointer) -> Int {
     let start = Int(offset)
     let count = min(buffer.count, data.count - start)
