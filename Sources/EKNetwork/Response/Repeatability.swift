@@ -68,7 +68,7 @@ struct Repeatability: Equatable, Sendable {
     let failure = error as? PrismNetworkFailure
     if let status = failure?.statusCode ?? (error as? HTTPError)?.statusCode { return fate(status) }
     let cause = failure?.underlyingError ?? error
-    if HandshakeLossError.isCause(of: cause) || cause as? NetworkError == .unauthorized { return .notCarriedOut }
+    if UnsentRequestError.isCause(of: cause) || cause as? NetworkError == .unauthorized { return .notCarriedOut }
     return switch cause.urlErrorCode {
     case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,
       .callIsActive, .dataNotAllowed, .secureConnectionFailed:

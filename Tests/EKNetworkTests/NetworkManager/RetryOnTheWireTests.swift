@@ -226,6 +226,21 @@ import Testing
     #expect(clock.sleeps.count == 6)
   }
 
+  #if os(Linux)
+    /// Until there is a connection, nothing was sent.
+    @Test func timeoutWhileConnectingIsHarmless() async throws {
+      let unresponsive = try LoopbackServer.UnresponsivePort()
+      let url = try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)"))
+      let manager = Wire.automatic.manager(url, clock: clock)
+      let error = await #expect(throws: URLError.self) {
+        try await manager.send(Order(timeout: .milliseconds(100)))
+      }
+      #expect(error?.code == .timedOut)
+      #expect(clock.sleeps.count == 3)
+      withExtendedLifetime(unresponsive) {}
+    }
+  #endif
+
   /// RFC 9110 §15.4.4: the redirect says that the POST was carried out, whatever happens to the GET after it.
   @Test(arguments: Wire.allCases, [301, 302, 303])
   func postIsNotRetriedAfterRedirectToGET(_ wire: Wire, _ status: Int) async throws {

@@ -55,6 +55,8 @@ import Testing
       (URLError(.networkConnectionLost), false, (true, true), (true, false)),
       (URLError(.networkConnectionLost), true, (true, true), (false, false)),
       (URLError(.cannotConnectToHost), false, (true, true), (true, true)),
+      (URLError(.timedOut), false, (true, true), (true, false)),
+      (URLError(.timedOut, url: nil, cause: UnsentRequestError()), false, (true, true), (true, true)),
       (URLError(.cannotConnectToHost), true, (true, true), (false, false)),
       (complete, false, (false, true), (false, false)), (CancellationError(), false, (false, true), (false, false)),
       (HTTPError(statusCode: 503, data: Data(), headers: [:]), false, (true, true), (true, true)),
