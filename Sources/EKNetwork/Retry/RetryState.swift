@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decides, after each attempt, whether a request is sent again.
+/// Decides, after each attempt, whether a request is sent again. Everything that has a ``RetryPolicy`` asks here.
 struct RetryState {
   private let policy: RetryPolicy
   private let isAllowed: Bool
@@ -15,12 +15,14 @@ struct RetryState {
   /// Records a failed attempt. Returns how long to wait before the request is sent again; `nil` if it is not.
   ///
   /// - Parameters:
+  ///   - repeatability: Whether the request may be sent again.
   ///   - bodyIsReplayable: Whether the body can be sent again, or there is none.
   ///   - wasCancelled: Whether the task was cancelled, whatever the error.
   ///   - isOfLockedUpload: Whether the failure is that of an upload which another request of it has locked.
   ///   - refusal: Makes the response of which the request's own decoder has made the error.
   mutating func failed(
     with error: any Error,
+    _ repeatability: Repeatability,
     retryAfter: Duration? = nil,
     bodyIsReplayable: Bool = true,
     wasCancelled: Bool = false,
@@ -29,16 +31,16 @@ struct RetryState {
     refusal: () -> HTTPError? = { nil }
   ) -> Duration? {
     guard
-      isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable,
+      isAllowed, retryCount < policy.maxRetryCount, bodyIsReplayable, !repeatability.isForbidden,
+      !policy.repeatsOnlyIfHarmless || repeatability.isHarmless,
       // Checked before the policy: a closure that retries everything must not revive a cancelled request.
       !wasCancelled, !error.isCancellation
     else { return nil }
 
-    let own = RetryPolicy.$refusal.withValue(refusal()) {
-      RetryPolicy.$isOfLockedUpload.withValue(isOfLockedUpload) {
-        allowsRetry(after: error)
-          ? policy.backoff.delay(beforeRetry: retryCount, after: error, random: random) : nil
-      }
+    let question = RetryQuestion(
+      repeatability: repeatability, refusal: refusal(), isOfLockedUpload: isOfLockedUpload)
+    let own = RetryQuestion.$current.withValue(question) {
+      allowsRetry(after: error) ? policy.backoff.delay(beforeRetry: retryCount, after: error, random: random) : nil
     }
     guard let own else { return nil }
     let wished = min(retryAfter ?? .zero, .clamped(seconds: policy.maxRetryAfter))

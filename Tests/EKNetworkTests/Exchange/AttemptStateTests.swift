@@ -125,7 +125,7 @@ import Testing
         status: status, isAccepted: status == 200,
         repeatability: Repeatability(status: status, isIdempotent: true), bodyIsReplayable: true, retryAfter: nil,
         random: { 0 }
-      ) {
+      ) { _ in
         made += 1
         return Failure()
       }
@@ -146,7 +146,7 @@ import Testing
         status: status, isAccepted: accepted.contains(status),
         repeatability: Repeatability(status: status, isIdempotent: !processed, wasCarriedOut: processed),
         bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }
-      ) {
+      ) { _ in
         if status == 401 { return NetworkError.unauthorized }
         return HTTPError(statusCode: status, data: Data(), headers: [:])
       }

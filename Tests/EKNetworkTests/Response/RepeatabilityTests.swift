@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// The one table of failures, and the one answer whether a request may be sent again.
+/// The one table of failures, and the one rule whether a request may be sent again.
 @Suite struct RepeatabilityTests {
   private struct Unknown: Error {}
   private struct Final: NonRetriableError {}
@@ -74,5 +74,21 @@ import Testing
     }
     #expect(!Repeatability.completed(isIdempotent: true).isForbidden)
     #expect(Repeatability.completed(isIdempotent: false).isForbidden)
+  }
+
+  @Test func failureSaysWhetherItIsHarmlessToRepeat() {
+    var failure = PrismNetworkFailure(.serverError, statusCode: 503)
+    #expect(failure.isHarmlessToRepeat)
+    failure = PrismNetworkFailure(.serverError, statusCode: 500)
+    #expect(!failure.isHarmlessToRepeat, "nothing is known of the request")
+    failure.method = "POST"
+    #expect(!failure.isHarmlessToRepeat)
+    failure.method = "PUT"
+    #expect(failure.isHarmlessToRepeat)
+    failure.repeatability = Repeatability(status: 500, isIdempotent: false)
+    #expect(!failure.isHarmlessToRepeat)
+    failure.repeatability = Repeatability(status: 500, isIdempotent: true)
+    #expect(failure.isHarmlessToRepeat)
+    PrismNetworkFailure.$operationIsHarmless.withValue(false) { #expect(!failure.isHarmlessToRepeat) }
   }
 }
