@@ -19,8 +19,6 @@ struct AttemptState {
     canRefresh = allowsRetry && hasRefresher
   }
 
-  var retryCount: Int { retries.retryCount }
-
   /// Handles a response. `error` makes the error of a response that is not accepted.
   ///
   /// - Parameters:

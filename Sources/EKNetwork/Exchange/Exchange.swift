@@ -122,8 +122,8 @@ struct Exchange: Sendable {
     var response = try await open(try hop(urlRequest), collectsBody: collectsBody)
     // Nothing more comes of it.
     if response.body is FailedBody { return response }
-    // The request may only take effect when its response ends.
-    response.body = SealingBody(response.body, shared)
+    // The request may only take effect when its response ends, of which a reader learns after that.
+    response.body = ObservedBody(response.body) { _, _, _ in shared.seal() }
     return response
   }
 
@@ -324,36 +324,6 @@ final class ObservedBody: WrappingBody, @unchecked Sendable {
 
   private func finish(_ count: Int64 = 0, because error: (any Error)?) {
     report.withLock { $0.take() }?(count, error == nil ? body.end : nil, error)
-  }
-}
-
-/// The body of a response to an unsafe request, after whose end no response requested before it is shared. A reader
-/// learns of the end after that.
-private final class SealingBody: WrappingBody {
-  let body: any TransportBody
-  private let shared: SharedFlights<ExchangeKey>
-
-  init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
-    self.body = body
-    self.shared = shared
-  }
-
-  deinit { shared.seal() }
-
-  func next() async throws -> Data? {
-    do {
-      let chunk = try await body.next()
-      if chunk == nil { shared.seal() }
-      return chunk
-    } catch {
-      shared.seal()
-      throw error
-    }
-  }
-
-  func cancel(because error: any Error) {
-    body.cancel(because: error)
-    shared.seal()
   }
 }
 

@@ -113,7 +113,6 @@ import Testing
       hasRefresher: row.hasRefresher)
     let actions = row.events.map { Self.text(Self.feed($0, to: &state, accepting: row.accepted)) }
     #expect(actions == row.actions, "\(row.name)")
-    #expect(state.retryCount == row.actions.filter { $0.hasPrefix("retry") }.count)
   }
 
   /// The error of a response may be costly, since the user's `errorDecoder` creates it.
