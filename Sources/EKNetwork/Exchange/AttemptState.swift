@@ -27,8 +27,7 @@ struct AttemptState {
   ///   - refusal: Makes the response of which the request's own decoder has made the error; `nil` if it has not.
   mutating func received(
     status: Int, isAccepted: Bool = false, isFromOtherOrigin: Bool = false, repeatability: Repeatability,
-    bodyIsReplayable: Bool,
-    retryAfter: @autoclosure () -> Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil },
+    bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?, refusal: () -> HTTPError? = { nil },
     error: (Repeatability) -> any Error
   ) -> Action {
     // RFC 9110 §15.5.2: the credentials were rejected, unless the response is from another origin, which did not
@@ -40,17 +39,17 @@ struct AttemptState {
     if isAccepted { return .deliver }
     return failed(
       with: error(repeatability), repeatability: repeatability, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
-      retryAfter: retryAfter(), random: random, refusal: refusal)
+      retryAfter: retryAfter(), refusal: refusal)
   }
 
   /// Handles an attempt that ended without a response, or with an error response.
   mutating func failed(
     with error: any Error, repeatability: Repeatability, bodyIsReplayable: Bool, wasCancelled: Bool,
-    retryAfter: Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil }
+    retryAfter: Duration?, refusal: () -> HTTPError? = { nil }
   ) -> Action {
     let delay = retries.failed(
       with: error, repeatability, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable,
-      wasCancelled: wasCancelled, random: random, refusal: refusal)
+      wasCancelled: wasCancelled, refusal: refusal)
     guard let delay else { return .fail(wasCancelled ? CancellationError() : error) }
     return .retry(after: delay, because: error)
   }

@@ -346,7 +346,6 @@ struct RequestRunner {
     after result: Result<Outcome<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
     over exchange: Exchange, _ state: inout AttemptState, error: (Repeatability) -> any Error
   ) -> AttemptState.Action {
-    let random = { Double.random(in: 0...1) }
     // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
     let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
     func failed(_ cause: any Error) -> AttemptState.Action {
@@ -354,7 +353,7 @@ struct RequestRunner {
       exchange.record(repeatability)
       return state.failed(
         with: error(repeatability), repeatability: repeatability, bodyIsReplayable: isReplayable,
-        wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+        wasCancelled: Task.isCancelled, retryAfter: nil)
     }
     switch result {
     case .success(.success): return .deliver
@@ -363,7 +362,7 @@ struct RequestRunner {
       let action = state.received(
         status: 401, isAccepted: true, isFromOtherOrigin: head.isFromOtherOrigin,
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: 401), bodyIsReplayable: isReplayable,
-        retryAfter: nil, random: random, error: error)
+        retryAfter: nil, error: error)
       guard case .deliver = action, let readError else { return action }
       return failed(readError)
     case .success(.refusal(let response, _)):
@@ -373,7 +372,7 @@ struct RequestRunner {
       exchange.record(repeatability)
       return state.received(
         status: status, isFromOtherOrigin: response.head.isFromOtherOrigin, repeatability: repeatability,
-        bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter, random: random,
+        bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter,
         refusal: { ResponseValidation.httpError(of: response, method: urlRequest.httpMethod) }, error: error)
     case .failure(let cause): return failed(cause)
     }

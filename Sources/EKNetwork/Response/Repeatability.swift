@@ -47,14 +47,6 @@ struct Repeatability: Equatable, Sendable {
       kind: FailureKind(status: status))
   }
 
-  /// Describes a failure that is not that of an exchange.
-  ///
-  /// - Parameter wasStarted: Whether the request was started before.
-  init(_ error: any Error, isIdempotent: Bool, wasStarted: Bool) {
-    self.init(
-      isIdempotent: isIdempotent, fate: wasStarted ? .unknown : .notCarriedOut, kind: FailureKind(error))
-  }
-
   /// Whether nothing may send the request again.
   var isForbidden: Bool { kind == .completed || kind == .cancelled || wasCompleted }
 

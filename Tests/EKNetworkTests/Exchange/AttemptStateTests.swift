@@ -122,8 +122,7 @@ import Testing
     func status(_ status: Int) {
       _ = state.received(
         status: status, isAccepted: status == 200,
-        repeatability: Repeatability(status: status, isIdempotent: true), bodyIsReplayable: true, retryAfter: nil,
-        random: { 0 }
+        repeatability: Repeatability(status: status, isIdempotent: true), bodyIsReplayable: true, retryAfter: nil
       ) { _ in
         made += 1
         return Failure()
@@ -144,7 +143,7 @@ import Testing
       state.received(
         status: status, isAccepted: accepted.contains(status),
         repeatability: Repeatability(status: status, isIdempotent: !processed, wasCarriedOut: processed),
-        bodyIsReplayable: replayable, retryAfter: retryAfter, random: { 0 }
+        bodyIsReplayable: replayable, retryAfter: retryAfter
       ) { _ in
         if status == 401 { return NetworkError.unauthorized }
         return HTTPError(statusCode: status, data: Data(), headers: [:])
@@ -152,7 +151,7 @@ import Testing
     case .error(let error, let replayable, let cancelled, let processed):
       state.failed(
         with: error, repeatability: Repeatability(after: error, isIdempotent: !processed, wasCarriedOut: processed),
-        bodyIsReplayable: replayable, wasCancelled: cancelled, retryAfter: nil, random: { 0 })
+        bodyIsReplayable: replayable, wasCancelled: cancelled, retryAfter: nil)
     }
   }
 

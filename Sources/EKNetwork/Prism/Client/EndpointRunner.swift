@@ -54,9 +54,10 @@ struct EndpointRunner: Sendable {
       throw failure
     } catch {
       // An error of the call's middleware, or of the body of its response, is not that of an attempt.
-      let isSent = wasStarted?.withLock { $0 } == true
+      let fate: Repeatability.Fate = wasStarted?.withLock { $0 } == true ? .unknown : .notCarriedOut
       throw attempts.failure(
-        error, of: urlRequest, Repeatability(error, isIdempotent: urlRequest.isIdempotent, wasStarted: isSent))
+        error, of: urlRequest,
+        Repeatability(isIdempotent: urlRequest.isIdempotent, fate: fate, kind: FailureKind(error)))
     }
   }
 }
