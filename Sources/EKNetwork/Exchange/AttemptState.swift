@@ -11,17 +11,13 @@ struct AttemptState {
 
   private var retries: RetryState
   private let canRefresh: Bool
-  private let onlyIfHarmless: Bool
   private var hasRefreshed = false
 
   /// - Parameter allowsRetry: The request's `allowsRetry`, which applies to the refresh as well.
   init(policy: RetryPolicy, allowsRetry: Bool, hasRefresher: Bool) {
     retries = RetryState(policy: policy, isAllowed: allowsRetry)
     canRefresh = allowsRetry && hasRefresher
-    onlyIfHarmless = policy.onlyIfHarmless
   }
-
-  var retryCount: Int { retries.retryCount }
 
   /// Handles a response. `error` makes the error of a response that is not accepted.
   ///
@@ -31,9 +27,8 @@ struct AttemptState {
   ///   - refusal: Makes the response of which the request's own decoder has made the error; `nil` if it has not.
   mutating func received(
     status: Int, isAccepted: Bool = false, isFromOtherOrigin: Bool = false, repeatability: Repeatability,
-    bodyIsReplayable: Bool,
-    retryAfter: @autoclosure () -> Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil },
-    error: () -> any Error
+    bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?, refusal: () -> HTTPError? = { nil },
+    error: (Repeatability) -> any Error
   ) -> Action {
     // RFC 9110 §15.5.2: the credentials were rejected, unless the response is from another origin, which did not
     // receive them. A partially read stream cannot be sent again.
@@ -43,20 +38,19 @@ struct AttemptState {
     }
     if isAccepted { return .deliver }
     return failed(
-      with: error(), repeatability: repeatability, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
-      retryAfter: retryAfter(), random: random, refusal: refusal)
+      with: error(repeatability), repeatability: repeatability, bodyIsReplayable: bodyIsReplayable, wasCancelled: false,
+      retryAfter: retryAfter(), refusal: refusal)
   }
 
   /// Handles an attempt that ended without a response, or with an error response.
   mutating func failed(
     with error: any Error, repeatability: Repeatability, bodyIsReplayable: Bool, wasCancelled: Bool,
-    retryAfter: Duration?, random: () -> Double, refusal: () -> HTTPError? = { nil }
+    retryAfter: Duration?, refusal: () -> HTTPError? = { nil }
   ) -> Action {
-    guard !repeatability.isForbidden, !onlyIfHarmless || repeatability.isHarmless,
-      let delay = retries.failed(
-        with: error, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled,
-        random: random, refusal: refusal)
-    else { return .fail(wasCancelled ? CancellationError() : error) }
+    let delay = retries.failed(
+      with: error, repeatability, retryAfter: retryAfter, bodyIsReplayable: bodyIsReplayable,
+      wasCancelled: wasCancelled, refusal: refusal)
+    guard let delay else { return .fail(wasCancelled ? CancellationError() : error) }
     return .retry(after: delay, because: error)
   }
 }
@@ -74,7 +68,7 @@ protocol AttemptSource {
   func error(of refusal: CollectedResponse) -> any Error
 
   /// Returns the error of a failed attempt, as the retry policy and the caller receive it.
-  func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error
+  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error
 }
 
 /// A ``NetworkRequest``, built for each attempt.
@@ -118,7 +112,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
     defaults.reading { ResponseValidation.error(of: refusal, to: request) }
   }
 
-  func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error { error }
+  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error { error }
 }
 
 /// The attempts of a request to which middleware has made changes.
@@ -130,5 +124,7 @@ struct ChangedAttempts: AttemptSource {
   var makesNewBodies: Bool { source.makesNewBodies }
   func build() throws -> URLRequest { changes.applied(to: try source.build()) }
   func error(of refusal: CollectedResponse) -> any Error { source.error(of: refusal) }
-  func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error { source.failure(error, of: urlRequest) }
+  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error {
+    source.failure(error, of: urlRequest, repeatability)
+  }
 }

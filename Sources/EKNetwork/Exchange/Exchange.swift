@@ -15,6 +15,8 @@ struct Exchange: Sendable {
   var decodesContent = true
   /// Whether the body of a success is not used, so that it need not be decodable.
   var ignoresContent = false
+  /// Whether the ends of its requests are recorded for the operation that the call is part of.
+  var recordsEnds = true
   var limits = ResponseLimits()
   var progress: ProgressReporter?
   /// When the call as a whole has to be finished; `nil` for no limit.
@@ -120,8 +122,8 @@ struct Exchange: Sendable {
     var response = try await open(try hop(urlRequest), collectsBody: collectsBody)
     // Nothing more comes of it.
     if response.body is FailedBody { return response }
-    // The request may only take effect when its response ends.
-    response.body = SealingBody(response.body, shared)
+    // The request may only take effect when its response ends, of which a reader learns after that.
+    response.body = ObservedBody(response.body) { _, _, _ in shared.seal() }
     return response
   }
 
@@ -130,18 +132,41 @@ struct Exchange: Sendable {
     method == nil || method == request.httpMethod ? isIdempotent : nil
   }
 
+  private func isIdempotent(_ request: URLRequest) -> Bool { ownIdempotency(of: request) ?? request.isIdempotent }
+
   /// Returns whether a request may be sent again after its attempt has failed.
   func repeatability(of request: URLRequest, after error: any Error) -> Repeatability {
-    Repeatability(
-      after: error, isIdempotent: ownIdempotency(of: request) ?? request.isIdempotent,
-      wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
+    complete(Repeatability(after: error, isIdempotent: isIdempotent(request)))
   }
 
   /// Returns whether a request may be sent again after a response with an error status.
   func repeatability(of request: URLRequest, afterStatus status: Int) -> Repeatability {
-    Repeatability(
-      status: status, isIdempotent: ownIdempotency(of: request) ?? request.isIdempotent,
-      wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
+    complete(Repeatability(status: status, isIdempotent: isIdempotent(request)))
+  }
+
+  /// Adds what the end of an attempt does not say: that a redirect has changed the method, and what was sent before by
+  /// middleware.
+  func complete(_ end: Repeatability) -> Repeatability {
+    var end = end
+    if wasCarriedOut?.withLock({ $0 }) == true { end.fate = .carriedOut }
+    guard let hidden = (transport as? MiddlewareTransport)?.hiddenFate.withLock({ $0 }), hidden > .notCarriedOut else {
+      return end
+    }
+    // It is that of requests which are not idempotent.
+    return Repeatability(isIdempotent: false, fate: max(end.fate, hidden), kind: end.kind)
+  }
+
+  /// Records the success of an attempt for the operation that the call is part of.
+  ///
+  /// - Parameter isComplete: Whether the response is complete: the body of a stream may still fail.
+  @inline(never)
+  func recordSuccess(of request: URLRequest, isComplete: Bool) {
+    record(Repeatability(isIdempotent: isIdempotent(request), fate: isComplete ? .carriedOut : .unknown, kind: nil))
+  }
+
+  /// Records the end of an attempt for the operation that the call is part of.
+  func record(_ end: @autoclosure () -> Repeatability) {
+    if recordsEnds { PrismNetworkFailure.recordEnd(end()) }
   }
 
   /// Returns the final response to a first hop made with ``hop(_:)``.
@@ -299,36 +324,6 @@ final class ObservedBody: WrappingBody, @unchecked Sendable {
 
   private func finish(_ count: Int64 = 0, because error: (any Error)?) {
     report.withLock { $0.take() }?(count, error == nil ? body.end : nil, error)
-  }
-}
-
-/// The body of a response to an unsafe request, after whose end no response requested before it is shared. A reader
-/// learns of the end after that.
-private final class SealingBody: WrappingBody {
-  let body: any TransportBody
-  private let shared: SharedFlights<ExchangeKey>
-
-  init(_ body: any TransportBody, _ shared: SharedFlights<ExchangeKey>) {
-    self.body = body
-    self.shared = shared
-  }
-
-  deinit { shared.seal() }
-
-  func next() async throws -> Data? {
-    do {
-      let chunk = try await body.next()
-      if chunk == nil { shared.seal() }
-      return chunk
-    } catch {
-      shared.seal()
-      throw error
-    }
-  }
-
-  func cancel(because error: any Error) {
-    body.cancel(because: error)
-    shared.seal()
   }
 }
 

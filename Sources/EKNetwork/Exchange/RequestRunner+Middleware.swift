@@ -70,7 +70,8 @@ extension RequestRunner {
     let origin = returned.result as? Success ?? last.withLock { $0 }
     let outcome = try await adapter.outcome(response, first.urlRequest, origin)
     if case .success(let success) = outcome { return success }
-    throw source.failure(Self.error(of: .success(outcome), for: source), of: first.urlRequest)
+    let error = Self.error(of: .success(outcome), for: source)
+    throw source.failure(error, of: first.urlRequest, exchange.repeatability(of: first.urlRequest, after: error))
   }
 }
 

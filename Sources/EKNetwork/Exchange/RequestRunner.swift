@@ -124,33 +124,25 @@ struct RequestRunner {
 
   /// Returns the head of a response whose status is accepted, with its body unread. There are no retries, and no progress is
   /// reported.
+  ///
+  /// - Parameters:
+  ///   - isSubscription: Whether the request is sent again if its stream is lost. The status and its `Retry-After` then decide
+  ///     about another attempt, whatever the body.
+  ///   - wasCarriedOut: Set when a redirect changes the method, because the request was carried out.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, throwsReadError: Bool = true,
-    wasCarriedOut: Locked<Bool>? = nil
+    _ request: T, baseURL: @escaping () -> URL, accessToken: (() -> String?)?, isSubscription: Bool = false,
+    recordsEnds: Bool = true, wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> TransportResponse {
     try Task.checkCancellation()
     var log = log(request.methodName)
-    // Only a subscription tracks that itself.
-    log?.isReconnecting = wasCarriedOut != nil
-    return try await stream(
-      source(request, baseURL, accessToken),
-      over: exchange(
-        for: request, baseURL: baseURL, progress: nil, log: log, wasCarriedOut: wasCarriedOut),
-      throwsReadError: throwsReadError)
-  }
-
-  /// Streams a request of any kind, like the function above.
-  ///
-  /// - Parameters:
-  ///   - throwsReadError: Whether an error response whose body exceeds a limit throws the error of the limit, instead
-  ///     of the error for its status.
-  nonisolated(nonsending) func stream(
-    _ source: any AttemptSource, over exchange: Exchange, throwsReadError: Bool = true
-  ) async throws -> TransportResponse {
+    log?.isReconnecting = isSubscription
+    var exchange = exchange(for: request, baseURL: baseURL, progress: nil, log: log, wasCarriedOut: wasCarriedOut)
+    exchange.recordsEnds = recordsEnds
     do {
-      return logged(try await open(source, over: exchange, throwsReadError: throwsReadError), to: exchange.log)
+      let source = source(request, baseURL, accessToken)
+      return logged(try await open(source, over: exchange, throwsReadError: !isSubscription), to: log)
     } catch {
-      exchange.log?.failed(error)
+      log?.failed(error)
       throw error
     }
   }
@@ -307,9 +299,15 @@ struct RequestRunner {
 
       let result: Result<Outcome<Success>, any Error>
       do { result = .success(try await load(urlRequest, exchange)) } catch { result = .failure(error) }
-      if case .success(.success(let success)) = result { return success }
+      if case .success(.success(let success)) = result {
+        // Where nothing is tracked, the request may be repeated anyway.
+        if exchange.wasCarriedOut != nil {
+          exchange.recordSuccess(of: urlRequest, isComplete: Success.self != TransportResponse.self)
+        }
+        return success
+      }
 
-      let error = { source.failure(Self.error(of: result, for: source), of: urlRequest) }
+      let error = { source.failure(Self.error(of: result, for: source), of: urlRequest, $0) }
       switch action(
         after: result, of: urlRequest, for: source, over: exchange, &state, error: error)
       {
@@ -330,7 +328,7 @@ struct RequestRunner {
           refreshFailed?.withLock { $0 = true }
           throw error
         }
-        reason = error
+        reason = { error(exchange.repeatability(of: urlRequest, afterStatus: 401)) }
       case .retry(let delay, let error):
         if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
         exchange.log?.retrying(attempt: number + 1, after: delay, error: error)
@@ -346,15 +344,16 @@ struct RequestRunner {
   @inline(never)
   private func action<Success>(
     after result: Result<Outcome<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
-    over exchange: Exchange, _ state: inout AttemptState, error: () -> any Error
+    over exchange: Exchange, _ state: inout AttemptState, error: (Repeatability) -> any Error
   ) -> AttemptState.Action {
-    let random = { Double.random(in: 0...1) }
     // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
     let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
     func failed(_ cause: any Error) -> AttemptState.Action {
-      state.failed(
-        with: error(), repeatability: exchange.repeatability(of: urlRequest, after: cause),
-        bodyIsReplayable: isReplayable, wasCancelled: Task.isCancelled, retryAfter: nil, random: random)
+      let repeatability = exchange.repeatability(of: urlRequest, after: cause)
+      exchange.record(repeatability)
+      return state.failed(
+        with: error(repeatability), repeatability: repeatability, bodyIsReplayable: isReplayable,
+        wasCancelled: Task.isCancelled, retryAfter: nil)
     }
     switch result {
     case .success(.success): return .deliver
@@ -363,16 +362,17 @@ struct RequestRunner {
       let action = state.received(
         status: 401, isAccepted: true, isFromOtherOrigin: head.isFromOtherOrigin,
         repeatability: exchange.repeatability(of: urlRequest, afterStatus: 401), bodyIsReplayable: isReplayable,
-        retryAfter: nil, random: random, error: error)
+        retryAfter: nil, error: error)
       guard case .deliver = action, let readError else { return action }
       return failed(readError)
     case .success(.refusal(let response, _)):
       let status = response.head.statusCode ?? 0
       exchange.log?.received(status: status)
+      let repeatability = exchange.repeatability(of: urlRequest, afterStatus: status)
+      exchange.record(repeatability)
       return state.received(
-        status: status, isFromOtherOrigin: response.head.isFromOtherOrigin,
-        repeatability: exchange.repeatability(of: urlRequest, afterStatus: status), bodyIsReplayable: isReplayable,
-        retryAfter: response.head.retryAfter, random: random,
+        status: status, isFromOtherOrigin: response.head.isFromOtherOrigin, repeatability: repeatability,
+        bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter,
         refusal: { ResponseValidation.httpError(of: response, method: urlRequest.httpMethod) }, error: error)
     case .failure(let cause): return failed(cause)
     }

@@ -8,6 +8,9 @@ struct MiddlewareTransport: WrappingTransport {
   /// Identifies the owner of the middleware. Anything stored above this transport is keyed by the request before
   /// middleware, and is only for requests of this owner: other middleware may send the same request for another user.
   let owner: String
+  /// What is known about the effect of requests that are not idempotent, of which an attempt does not report the end: middleware
+  /// may send several, and return a response of its own. That of the last one is included, unless it was carried out.
+  let hiddenFate = Locked(Repeatability.Fate.notCarriedOut)
 
   var sessionSettings: SessionSettings {
     let settings = wire.sessionSettings
@@ -18,13 +21,18 @@ struct MiddlewareTransport: WrappingTransport {
     let session = wire.sessionSettings
     let hop = request.hop
     let context = NetworkMiddlewareContext(isRedirected: hop.isRedirected, hasLeftOrigin: hop.hasLeftOrigin)
-    let wasSent = Locked(false)
+    // The fate of the last request; `nil` if there was none.
+    let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)
     let response = try await chain.run(hop.urlRequest) { changed in
       guard Destination(changed.url) == Destination(hop.urlRequest.url) else {
         throw NetworkMiddlewareError.changedDestination
       }
-      let isSecond = wasSent.withLock { exchange(&$0, with: true) }
+      let before = last.withLock { last in
+        defer { last = last ?? .notCarriedOut }
+        return last
+      }
+      let isSecond = before != nil
       if isSecond, !changed.bodyIsReplayable { throw RequestBodyError.alreadySent }
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
@@ -32,12 +40,24 @@ struct MiddlewareTransport: WrappingTransport {
       if changed.httpMethod != hop.urlRequest.httpMethod { request.isIdempotent = nil }
       if changed.addsIdempotencyKey(to: hop.urlRequest) { request.isIdempotent = true }
       if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
-      var response = try await wire.start(request)
+      if let before { hide(before) }
+      let isIdempotent = request.isIdempotent ?? changed.isIdempotent
+      var response: TransportResponse
+      do { response = try await wire.start(request) } catch {
+        if !isIdempotent { hide(Repeatability(after: error, isIdempotent: false).fate) }
+        throw error
+      }
+      if !isIdempotent, let status = response.head.statusCode {
+        let fate = Repeatability(status: status, isIdempotent: false).fate
+        if fate == .carriedOut { last.withLock { $0 = fate } } else { hide(fate) }
+      }
       response.head.isToOtherCredentials = request.hop.hasOtherCredentials
       return try NetworkMiddlewareResponse(response)
     }
     return try response.transportResponse(url: hop.urlRequest.url)
   }
+
+  private func hide(_ fate: Repeatability.Fate) { hiddenFate.withLock { $0 = max($0, fate) } }
 
   /// The destination of a request without its query, which may hold a signature.
   private struct Destination: Equatable {

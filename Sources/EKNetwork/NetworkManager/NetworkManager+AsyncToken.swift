@@ -100,7 +100,7 @@ extension NetworkManager {
   public nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, accessToken: @escaping @Sendable () async throws -> String?
   ) async throws -> StreamingResponse {
-    try await stream(request, AccessToken(accessToken), throwsReadError: true)
+    try await stream(request, AccessToken(accessToken))
   }
 
   /// Subscribes to server-sent events, with a token that is obtained asynchronously. See

@@ -16,18 +16,14 @@ extension NetworkManager: NetworkStreaming {
   public nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> StreamingResponse {
-    try await stream(request, AccessToken(accessToken), throwsReadError: true)
+    try await stream(request, AccessToken(accessToken))
   }
 
-  /// - Parameters:
-  ///   - throwsReadError: Whether the body of an error response that is too long is the error that is thrown, instead of
-  ///     that of the status.
-  ///   - wasCarriedOut: Set when a redirect changes the method, because the request was carried out.
   nonisolated(nonsending) func stream<T: NetworkRequest>(
-    _ request: T, _ token: AccessToken, throwsReadError: Bool, wasCarriedOut: Locked<Bool>? = nil
+    _ request: T, _ token: AccessToken, isSubscription: Bool = false, wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> StreamingResponse {
     let response = try await runner(over: streamingTransport, token: token.renewal).stream(
-      request, baseURL: baseURL, accessToken: token.read, throwsReadError: throwsReadError,
+      request, baseURL: baseURL, accessToken: token.read, isSubscription: isSubscription,
       wasCarriedOut: wasCarriedOut)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }
     return StreamingResponse(http, source: response.body)
@@ -72,14 +68,13 @@ extension NetworkManager: NetworkStreaming {
   nonisolated func eventSource<T: NetworkRequest>(
     _ request: T, _ reconnect: EventReconnectPolicy, _ options: EventSourceOptions, token: @escaping () -> AccessToken
   ) -> EventSource<T> {
-    // The status and its `Retry-After` decide about another attempt, whatever the body.
     EventSource(
       request: request, clock: clock, policy: reconnect, options: options,
       defaults: { self.clientDefaults }
     ) {
       let token = token()
       do {
-        return try await self.stream($0, token, throwsReadError: false, wasCarriedOut: $0.wasCarriedOut)
+        return try await self.stream($0, token, isSubscription: true, wasCarriedOut: $0.wasCarriedOut)
       } catch {
         throw token.renewal?.hasFailed == true ? TokenError(cause: error) : error
       }

@@ -165,9 +165,10 @@ extension Error {
   }
 }
 
-/// The underlying error of a connection that was lost during the TLS handshake, before anything of the request was sent.
-struct HandshakeLossError: Error {
+/// The underlying error of a failure before anything of the request was sent, of which the code does not say that: a
+/// connection that was lost during the TLS handshake, or a timeout while there was none.
+struct UnsentRequestError: Error {
   static func isCause(of error: any Error) -> Bool {
-    (error as? URLError)?.userInfo[NSUnderlyingErrorKey] is HandshakeLossError
+    (error as? URLError)?.userInfo[NSUnderlyingErrorKey] is UnsentRequestError
   }
 }

@@ -49,9 +49,9 @@ public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, Resp
 
   @TaskLocal static var taskLocalFailure: PrismNetworkFailure?
 
-  /// Whether a request of the operation that a ``PrismRetryPolicy`` is deciding about must not be sent again, whatever
-  /// error the operation has thrown.
-  @TaskLocal static var forbidsRepetition = false
+  /// Whether every request of the operation that a ``PrismRetryPolicy`` is deciding about can safely be sent again, whatever
+  /// error the operation has thrown; `nil` if it is not about an operation, or one without requests.
+  @TaskLocal static var operationIsHarmless: Bool?
 
   /// Runs `body`, and adds the cause to a ``PrismNetworkError`` that the library throws in it.
   ///
@@ -110,7 +110,7 @@ public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, Resp
     }
   }
 
-  /// Records whether the operation may send a request again that has ended without an error for its caller.
+  /// Records whether the operation may send a request again, however it has ended for its caller.
   static func recordEnd(_ repeatability: @autoclosure () -> Repeatability) {
     guard let recorder else { return }
     let repeatability = repeatability()
@@ -216,6 +216,8 @@ struct FailureRecord: Sendable {
 
   private var entries: [Entry] = []
   private var counts: [PrismNetworkError: Int] = [:]
+  /// Whether the end of a request is known.
+  private(set) var hasEnds = false
   /// Whether every request can safely be sent again, and with them the operation.
   private(set) var isHarmlessToRepeat = true
   /// Whether a request must not be sent again, whatever a policy says.
@@ -233,12 +235,14 @@ struct FailureRecord: Sendable {
   }
 
   mutating func add(_ repeatability: Repeatability) {
+    hasEnds = true
     if !repeatability.isHarmless { isHarmlessToRepeat = false }
     if repeatability.wasCompleted { forbidsRepetition = true }
   }
 
   /// Adds the requests of a part of the operation, which count even if the part has handled their failures.
   mutating func add(_ part: FailureRecord) {
+    if part.hasEnds { hasEnds = true }
     if !part.isHarmlessToRepeat { isHarmlessToRepeat = false }
     if part.forbidsRepetition { forbidsRepetition = true }
   }

@@ -1,21 +1,23 @@
 import Foundation
 
-/// Whether a request may be sent again after an exchange has ended: the one answer, for retries, subscriptions, sockets
+/// Whether a request may be sent again after an exchange has ended: the one rule, for retries, subscriptions, sockets
 /// and queues.
 ///
 /// Whatever a policy says, a complete response is never retried, and a request that is not idempotent is never repeated
 /// once it was carried out (RFC 9110 §9.2.2).
 struct Repeatability: Equatable, Sendable {
-  /// What is known about the effect of the request.
-  enum Fate: Sendable {
+  /// What is known about the effect of the request. That of several is the greatest.
+  enum Fate: Int, Comparable, Sendable {
     /// It was not sent, or the server has refused it.
     case notCarriedOut
     case unknown
     case carriedOut
+
+    static func < (one: Fate, other: Fate) -> Bool { one.rawValue < other.rawValue }
   }
 
   let isIdempotent: Bool
-  let fate: Fate
+  var fate: Fate
   /// The kind of the failure; `nil` if the exchange has ended without one.
   let kind: FailureKind?
 
@@ -23,7 +25,7 @@ struct Repeatability: Equatable, Sendable {
     Repeatability(isIdempotent: isIdempotent, fate: .carriedOut, kind: nil)
   }
 
-  private init(isIdempotent: Bool, fate: Fate, kind: FailureKind?) {
+  init(isIdempotent: Bool, fate: Fate, kind: FailureKind?) {
     self.isIdempotent = isIdempotent
     self.fate = fate
     self.kind = kind
@@ -45,14 +47,6 @@ struct Repeatability: Equatable, Sendable {
       kind: FailureKind(status: status))
   }
 
-  /// Describes a failure that is not that of an exchange.
-  ///
-  /// - Parameter wasStarted: Whether the request was started before.
-  init(_ error: any Error, isIdempotent: Bool, wasStarted: Bool) {
-    self.init(
-      isIdempotent: isIdempotent, fate: wasStarted ? .unknown : .notCarriedOut, kind: FailureKind(error))
-  }
-
   /// Whether nothing may send the request again.
   var isForbidden: Bool { kind == .completed || kind == .cancelled || wasCompleted }
 
@@ -68,7 +62,7 @@ struct Repeatability: Equatable, Sendable {
     let failure = error as? PrismNetworkFailure
     if let status = failure?.statusCode ?? (error as? HTTPError)?.statusCode { return fate(status) }
     let cause = failure?.underlyingError ?? error
-    if HandshakeLossError.isCause(of: cause) || cause as? NetworkError == .unauthorized { return .notCarriedOut }
+    if UnsentRequestError.isCause(of: cause) || cause as? NetworkError == .unauthorized { return .notCarriedOut }
     return switch cause.urlErrorCode {
     case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet, .internationalRoamingOff,
       .callIsActive, .dataNotAllowed, .secureConnectionFailed:
@@ -86,4 +80,15 @@ struct Repeatability: Equatable, Sendable {
     default: .unknown
     }
   }
+}
+
+/// What a retry policy is deciding about, besides the error.
+struct RetryQuestion: Sendable {
+  let repeatability: Repeatability
+  /// The response of which the request's `errorDecoder` has made the error.
+  let refusal: HTTPError?
+  /// Whether the failure is that of an upload which another request of it has locked.
+  let isOfLockedUpload: Bool
+
+  @TaskLocal static var current: RetryQuestion?
 }

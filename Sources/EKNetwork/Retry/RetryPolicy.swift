@@ -22,9 +22,14 @@ public struct RetryPolicy {
   /// Defaults to 60; 0 ignores the field.
   public var maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter
 
+  /// Whether a request that is not idempotent (``NetworkRequest/isIdempotent``), such as a POST, is only repeated if the
+  /// server has certainly not carried it out (RFC 9110 §9.2.2): it could not connect in time, or the response is 4xx, 503 or a
+  /// redirect (307, 308) that keeps the method. ``shouldRetry`` is then only asked about such failures.
+  ///
+  /// Defaults to `false`; ``transientFailures`` sets it.
+  public var repeatsOnlyIfHarmless = false
+
   let backoff: RetryBackoff
-  /// Whether a request is only repeated if that does no harm (``Repeatability/isHarmless``).
-  var onlyIfHarmless = false
 
   /// Creates a policy with a constant delay.
   ///
@@ -58,7 +63,9 @@ public struct RetryPolicy {
   /// `URLError.userAuthenticationRequired`, every ``NonRetriableError``, an error that an `errorDecoder` has made of a
   /// 401, and cancellation.
   public static func shouldRetryByDefault(_ error: Error) -> Bool {
-    if error is NonRetriableError || error.isCancellation || refusal?.statusCode == 401 { return false }
+    if error is NonRetriableError || error.isCancellation || RetryQuestion.current?.refusal?.statusCode == 401 {
+      return false
+    }
     if let error = error as? NetworkError, error == .unauthorized { return false }
     return error.urlErrorCode != .userAuthenticationRequired
   }
@@ -70,7 +77,8 @@ public struct RetryPolicy {
   /// another of its requests has locked, is transient for the policy of that upload.
   ///
   /// It can be used as a policy's `shouldRetry`. It does not tell whether repeating the request is safe: a POST whose
-  /// connection was lost may have been carried out. ``transientFailures`` does not repeat that.
+  /// connection was lost may have been carried out. A policy that ``repeatsOnlyIfHarmless``, such as ``transientFailures``,
+  /// does not repeat that.
   public static func isTransient(_ error: Error) -> Bool {
     kind(of: error) == .temporary
   }
@@ -82,20 +90,15 @@ public struct RetryPolicy {
   /// decoder has chosen an error of the library for what it means.
   static func kind(of error: any Error) -> FailureKind {
     let cause = (error as? PrismNetworkFailure)?.underlyingError ?? error
-    if isOfLockedUpload, !(cause is NonRetriableError) { return .temporary }
-    guard let refusal, !(cause is NonRetriableError) else { return FailureKind(error) }
+    let question = RetryQuestion.current
+    if question?.isOfLockedUpload == true, !(cause is NonRetriableError) { return .temporary }
+    guard let refusal = question?.refusal, !(cause is NonRetriableError) else { return FailureKind(error) }
     if cause is any ClassifiedError {
       let kind = FailureKind(cause)
       if kind != .unclear { return kind }
     }
     return FailureKind(status: refusal.statusCode)
   }
-
-  /// The response that a policy is deciding about, while it is asked about the error that the request's `errorDecoder`
-  /// has made of it.
-  @TaskLocal static var refusal: HTTPError?
-  /// Whether the failure that a policy is deciding about is that of an upload which another request of it has locked.
-  @TaskLocal static var isOfLockedUpload = false
 
   /// Returns a policy whose delay doubles with each retry, with jitter, so that clients that failed together do not
   /// retry together.
@@ -133,11 +136,11 @@ public struct RetryPolicy {
   /// which half is random.
   ///
   /// A request that is not idempotent (``NetworkRequest/isIdempotent``), such as a POST, is only repeated if the server has
-  /// certainly not carried it out: it could not connect, or the response is 408, 425, 429 or 503. After 500, 502, 504, a timeout
-  /// or a lost connection, the error is thrown. With an `Idempotency-Key` it is repeated like a GET.
+  /// certainly not carried it out (``repeatsOnlyIfHarmless``): it could not connect, or the response is 408, 425, 429 or 503.
+  /// After 500, 502, 504, a timeout on an open connection or a lost connection, the error is thrown. With an `Idempotency-Key` it is repeated like a GET.
   public static var transientFailures: RetryPolicy {
     var policy = exponentialBackoff(shouldRetry: isTransient)
-    policy.onlyIfHarmless = true
+    policy.repeatsOnlyIfHarmless = true
     return policy
   }
 }

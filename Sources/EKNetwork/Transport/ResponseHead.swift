@@ -161,7 +161,7 @@ struct ResponseHead: Sendable {
   /// How long the server asks the client to wait (RFC 9110 §10.2.3).
   var retryAfter: Duration? {
     let now = Date()
-    return hint("retry-after").flatMap { RetryAfter($0, now: now) }?.delay(from: now)
+    return hint("retry-after").flatMap { RetryAfter.delay($0, now: now) }
   }
 
   /// The response as a Foundation type. It is created on each access.

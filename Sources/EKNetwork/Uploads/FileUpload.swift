@@ -21,6 +21,8 @@ actor FileUpload {
     /// Whether another request of the upload holds its lock (423), for example one whose connection was lost: the server may
     /// not have noticed that yet.
     let isLocked: Bool
+    /// Whether the upload exists: the next attempt asks for its offset, and does not create it.
+    let isCreated: Bool
     let refusal: CollectedResponse?
   }
 
@@ -138,7 +140,8 @@ actor FileUpload {
     defer { refusal = nil }
     return Failure(
       hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal,
-      isLocked: refusal?.head.statusCode == 423 && state?.resource != nil, refusal: refusal)
+      isLocked: refusal?.head.statusCode == 423 && state?.resource != nil, isCreated: state?.resource != nil,
+      refusal: refusal)
   }
 
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
@@ -275,7 +278,9 @@ extension RequestRunner {
       file, options: options, limit: defaults.reading { request.maximumResponseSize },
       expectsContinue: request.expectsContinue, clock: clock, progress: progress)
     // Progress counts the bytes of the file, which the upload reports itself.
-    let exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
+    var exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
+    // They are recorded here: an upload that exists can be continued, although a POST has created it.
+    exchange.recordsEnds = false
     let retry = { RetryState(policy: defaults.reading { request.retryPolicy }, isAllowed: request.allowsRetry) }
     var retries = retry()
     var number = 1
@@ -288,20 +293,23 @@ extension RequestRunner {
             over: exchange, adapter: .uploaded()
           ) { try await upload.attempt($0, over: $1) }
           progress?.succeeded()
+          PrismNetworkFailure.recordEnd(.completed(isIdempotent: request.isIdempotent))
           log?.finished(uploaded)
           return uploaded.file
         } catch {
           let failure = await upload.attemptFailed()
           if failure.hasAdvanced { retries = retry() }
-          let repeatability = Repeatability(
-            after: error, isIdempotent: request.isIdempotent,
-            wasCarriedOut: exchange.wasCarriedOut?.withLock { $0 } == true)
+          let isIdempotent = failure.isCreated || request.isIdempotent
+          var repeatability =
+            failure.refusal?.head.statusCode.map { Repeatability(status: $0, isIdempotent: isIdempotent) }
+            ?? Repeatability(after: error, isIdempotent: isIdempotent)
+          if !failure.isCreated { repeatability = exchange.complete(repeatability) }
+          PrismNetworkFailure.recordEnd(
+            failure.isFinal ? .completed(isIdempotent: request.isIdempotent) : repeatability)
           if Task.isCancelled { throw CancellationError() }
-          if failure.isFinal || error is UploadError || repeatability.isForbidden || token?.hasFailed == true {
-            throw error
-          }
+          if failure.isFinal || error is UploadError || token?.hasFailed == true { throw error }
           let delay = retries.failed(
-            with: error,
+            with: error, repeatability,
             retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
               ?? (failure.isLocked ? FileUpload.lockDelay : nil),
             isOfLockedUpload: failure.isLocked,

@@ -99,8 +99,8 @@ import Testing
     }
     #expect(try head("Retry-After: 5\r\nRetry-After: 5").retryAfter == .seconds(5))
     #expect(try head("Retry-After: 5\r\nRetry-After: 6").retryAfter == nil)
-    #expect(RetryAfter("5, 5", now: Date()) == .seconds(5))
-    #expect(RetryAfter("5, 6", now: Date()) == nil)
+    #expect(RetryAfter.delay("5, 5", now: Date()) == .seconds(5))
+    #expect(RetryAfter.delay("5, 6", now: Date()) == nil)
     #expect(try head("Content-Length: 5\r\nContent-Length: 5").contentLength == 5)
     #expect(try head("Content-Length: 5, 5").contentLength == 5)
     let twice = try head("ETag: \"a\"\r\nETag: \"b\"\r\nContent-Range: bytes 0-1/2\r\nContent-Range: bytes 0-0/2")

@@ -226,6 +226,75 @@ import Testing
     #expect(clock.sleeps.count == 6)
   }
 
+  @Test func ownPolicyRepeatsOnlyWhatIsHarmless() async throws {
+    server.route("POST", "/item", .status(503), .status(500), .json(Item(id: 1)))
+    server.route("GET", "/item", .status(500), .json(Item(id: 1)))
+    let manager = Wire.automatic.manager(server, clock: clock)
+    var policy = RetryPolicy(maxRetryCount: 2, delay: 1, shouldRetry: RetryPolicy.isTransient)
+    policy.repeatsOnlyIfHarmless = true
+    let error = await #expect(throws: HTTPError.self) {
+      _ = try await manager.send(ItemProbe(method: .post, retryPolicy: policy))
+    }
+    #expect(error?.statusCode == 500)
+    #expect(try await manager.send(ItemProbe(retryPolicy: policy)) == Item(id: 1))
+    #expect(server.requests.map(\.method) == ["POST", "POST", "GET", "GET"])
+  }
+
+  /// A policy of one's own can ask for the same rule, of every interface.
+  @Test func ownPolicyAsksWhetherRepetitionIsHarmless() async throws {
+    struct Careful: PrismRetryPolicy {
+      let replies = Locked<[Bool?]>([])
+      func shouldRetry(for error: Error, attempt: Int) -> Bool {
+        replies.withLock { $0.append(PrismNetworkFailure.current?.isHarmlessToRepeat) }
+        return false
+      }
+      func delay(for attempt: Int) -> Duration { .zero }
+    }
+    server.route("/item") { $0.method == "PUT" ? .status(503) : .status(500) }
+    let (policy, manager) = (Careful(), Wire.automatic.manager(server, clock: clock))
+    for method in [HTTPMethod.get, .post, .put] {
+      let request = ItemProbe(method: method, retryPolicy: RetryPolicy(policy))
+      await #expect(throws: HTTPError.self) { _ = try await manager.send(request) }
+      let retryable = PrismRetryableRequest(policy: policy) { try await manager.send(Probe<Item>(method: method)) }
+      await #expect(throws: HTTPError.self) { _ = try await retryable.execute() }
+    }
+    #expect(policy.replies.withLock { $0 } == [true, true, false, false, true, true])
+  }
+
+  #if os(Linux)
+    /// Until there is a connection, nothing was sent.
+    @Test func timeoutWhileConnectingIsHarmless() async throws {
+      let unresponsive = try LoopbackServer.UnresponsivePort()
+      let url = try #require(URL(string: "http://127.0.0.1:\(unresponsive.port)"))
+      let manager = Wire.automatic.manager(url, clock: clock)
+      let error = await #expect(throws: URLError.self) {
+        try await manager.send(Order(timeout: .milliseconds(100)))
+      }
+      #expect(error?.code == .timedOut)
+      #expect(clock.sleeps.count == 3)
+      withExtendedLifetime(unresponsive) {}
+    }
+  #endif
+
+  /// The second request may fail in a harmless way; the server may have carried out the first.
+  @Test(arguments: Wire.allCases, [500, 200])
+  func requestsThatMiddlewareRepeatsAreNotForgotten(_ wire: Wire, _ status: Int) async throws {
+    server.route("POST", "/orders", .status(status), .status(503), .status(201))
+    let manager = wire.manager(server, clock: clock)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        var first = try await next(request)
+        _ = try await first.data()
+        return try await next(request)
+      }
+    ]
+    let error = await #expect(throws: HTTPError.self) { try await manager.send(Order()) }
+    #expect(error?.statusCode == 503)
+    #expect(clock.sleeps.isEmpty)
+    server.route("PUT", "/orders", .status(status), .status(503), .status(500), .status(201))
+    #expect(try await manager.send(Order(method: .put)).statusCode == 201)
+  }
+
   /// RFC 9110 §15.4.4: the redirect says that the POST was carried out, whatever happens to the GET after it.
   @Test(arguments: Wire.allCases, [301, 302, 303])
   func postIsNotRetriedAfterRedirectToGET(_ wire: Wire, _ status: Int) async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-/// The one table of failures, and the one answer whether a request may be sent again.
+/// The one table of failures, and the one rule whether a request may be sent again.
 @Suite struct RepeatabilityTests {
   private struct Unknown: Error {}
   private struct Final: NonRetriableError {}
@@ -55,6 +55,8 @@ import Testing
       (URLError(.networkConnectionLost), false, (true, true), (true, false)),
       (URLError(.networkConnectionLost), true, (true, true), (false, false)),
       (URLError(.cannotConnectToHost), false, (true, true), (true, true)),
+      (URLError(.timedOut), false, (true, true), (true, false)),
+      (URLError(.timedOut, url: nil, cause: UnsentRequestError()), false, (true, true), (true, true)),
       (URLError(.cannotConnectToHost), true, (true, true), (false, false)),
       (complete, false, (false, true), (false, false)), (CancellationError(), false, (false, true), (false, false)),
       (HTTPError(statusCode: 503, data: Data(), headers: [:]), false, (true, true), (true, true)),
@@ -72,5 +74,21 @@ import Testing
     }
     #expect(!Repeatability.completed(isIdempotent: true).isForbidden)
     #expect(Repeatability.completed(isIdempotent: false).isForbidden)
+  }
+
+  @Test func failureSaysWhetherItIsHarmlessToRepeat() {
+    var failure = PrismNetworkFailure(.serverError, statusCode: 503)
+    #expect(failure.isHarmlessToRepeat)
+    failure = PrismNetworkFailure(.serverError, statusCode: 500)
+    #expect(!failure.isHarmlessToRepeat, "nothing is known of the request")
+    failure.method = "POST"
+    #expect(!failure.isHarmlessToRepeat)
+    failure.method = "PUT"
+    #expect(failure.isHarmlessToRepeat)
+    failure.repeatability = Repeatability(status: 500, isIdempotent: false)
+    #expect(!failure.isHarmlessToRepeat)
+    failure.repeatability = Repeatability(status: 500, isIdempotent: true)
+    #expect(failure.isHarmlessToRepeat)
+    PrismNetworkFailure.$operationIsHarmless.withValue(false) { #expect(!failure.isHarmlessToRepeat) }
   }
 }

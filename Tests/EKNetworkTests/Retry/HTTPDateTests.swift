@@ -90,7 +90,7 @@ import Testing
     let now = Date(timeIntervalSince1970: seconds)
     #expect(HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT", now: now) != nil)
     _ = HTTPDate.parse("Sunday, 06-Nov-94 08:49:37 GMT", now: now)
-    _ = RetryAfter("Sunday, 06-Nov-94 08:49:37 GMT", now: now)?.delay(from: now)
+    _ = RetryAfter.delay("Sunday, 06-Nov-94 08:49:37 GMT", now: now)
   }
 
   /// RFC 9110 §5.6.7.

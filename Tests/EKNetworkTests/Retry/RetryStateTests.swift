@@ -3,6 +3,18 @@ import Testing
 
 @testable import EKNetwork
 
+extension RetryState {
+  /// Records the failure of a request that may be repeated.
+  mutating func failed(
+    with error: any Error, retryAfter: Duration? = nil, bodyIsReplayable: Bool = true, wasCancelled: Bool = false,
+    random: () -> Double = { 0 }
+  ) -> Duration? {
+    failed(
+      with: error, Repeatability(after: error, isIdempotent: true), retryAfter: retryAfter,
+      bodyIsReplayable: bodyIsReplayable, wasCancelled: wasCancelled, random: random)
+  }
+}
+
 @Suite struct RetryStateTests {
   private struct Oops: Error, Equatable {}
 
@@ -22,6 +34,29 @@ import Testing
   @Test func requestMayForbidRetries() {
     var state = RetryState(policy: RetryPolicy(maxRetryCount: 3), isAllowed: false)
     #expect(state.failed(with: Oops()) == nil)
+  }
+
+  /// RFC 9110 §9.2.2, whatever the policy; and what a policy can ask for in addition.
+  @Test(arguments: [
+    (true, Repeatability.Fate.unknown, true, true), (true, .carriedOut, true, true),
+    (false, .notCarriedOut, true, true), (false, .unknown, true, false), (false, .carriedOut, false, false),
+  ])
+  func onlyWhatIsHarmlessIsRepeated(
+    _ isIdempotent: Bool, _ fate: Repeatability.Fate, _ byDefault: Bool, _ onlyIfHarmless: Bool
+  ) {
+    for (asks, expected) in [(false, byDefault), (true, onlyIfHarmless)] {
+      var policy = RetryPolicy(maxRetryCount: 1, delay: 0)
+      #expect(!policy.repeatsOnlyIfHarmless)
+      policy.repeatsOnlyIfHarmless = asks
+      var state = RetryState(policy: policy)
+      let end = Repeatability(isIdempotent: isIdempotent, fate: fate, kind: .temporary)
+      #expect((state.failed(with: Oops(), end) != nil) == expected)
+    }
+  }
+
+  @Test func completeResponseIsNotRequestedAgain() {
+    var state = RetryState(policy: RetryPolicy(maxRetryCount: 1) { _ in true })
+    #expect(state.failed(with: URLError(.cannotDecodeContentData)) == nil)
   }
 
   @Test func unreplayableBodyIsNotRetried() {

@@ -159,7 +159,7 @@ extension RateLimitReport {
     }
     isRefusal = status == 429
     if status == 429 || status == 503, let value = field("Retry-After") {
-      pause = RetryAfter(value, now: now)?.delay(from: now)
+      pause = RetryAfter.delay(value, now: now)
     }
     quotas = Array(RateLimitFields.quotas(now: now, field: field).prefix(Self.maximumQuotas))
   }

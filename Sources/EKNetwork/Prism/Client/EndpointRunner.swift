@@ -40,30 +40,24 @@ struct EndpointRunner: Sendable {
       refresher: nil, userAgent: nil, clock: clock, logger: logger, eventHandler: settings.eventHandler)
     // No redirect makes a GET another method, but middleware may.
     let mayChangeMethod = urlRequest.httpMethod != "GET" || !settings.middleware.isEmpty
-    let attempts = EndpointAttempts(urlRequest: urlRequest, wasCarriedOut: mayChangeMethod ? Locked(false) : nil)
+    let attempts = EndpointAttempts(urlRequest: urlRequest)
     let wasStarted = settings.middleware.isEmpty ? nil : Locked(false)
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits,
       log: runner.log(urlRequest.httpMethod ?? "GET"),
       shared: settings.sharesExchanges && lookup == nil ? sharedExchanges : nil,
-      wasCarriedOut: attempts.wasCarriedOut, wasStarted: wasStarted)
+      wasCarriedOut: mayChangeMethod ? Locked(false) : nil, wasStarted: wasStarted)
     runner.middleware = settings.middleware.used(for: lookup)
     do {
-      let fetched = try await runner.fetch(
-        attempts, policy: policy(for: lookup), over: exchange)
-      if wasStarted?.withLock({ $0 }) != false {
-        PrismNetworkFailure.recordEnd(.completed(isIdempotent: urlRequest.isIdempotent))
-      }
-      return fetched
+      return try await runner.fetch(attempts, policy: policy(for: lookup), over: exchange)
     } catch let failure as PrismNetworkFailure {
       throw failure
     } catch {
       // An error of the call's middleware, or of the body of its response, is not that of an attempt.
-      let error = attempts.failure(error, of: urlRequest)
-      guard var failure = error as? PrismNetworkFailure else { throw error }
-      let isSent = wasStarted?.withLock { $0 } == true
-      failure.repeatability = Repeatability(failure, isIdempotent: urlRequest.isIdempotent, wasStarted: isSent)
-      throw failure
+      let fate: Repeatability.Fate = wasStarted?.withLock { $0 } == true ? .unknown : .notCarriedOut
+      throw attempts.failure(
+        error, of: urlRequest,
+        Repeatability(isIdempotent: urlRequest.isIdempotent, fate: fate, kind: FailureKind(error)))
     }
   }
 }
@@ -73,8 +67,6 @@ private struct EndpointAttempts: AttemptSource {
   let urlRequest: URLRequest
   let allowsRetry = true
   let makesNewBodies = false
-  /// Whether a redirect has changed the method, because the request was carried out; `nil` if it is not tracked.
-  let wasCarriedOut: Locked<Bool>?
 
   func build() -> URLRequest { urlRequest }
 
@@ -83,12 +75,11 @@ private struct EndpointAttempts: AttemptSource {
   }
 
   /// Returns the failure, marked as safe to repeat or not (RFC 9110 §9.2.2).
-  func failure(_ error: any Error, of urlRequest: URLRequest) -> any Error {
+  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
     var failure = PrismNetworkFailure(causedBy: error, url: urlRequest.url)
     failure.method = failure.method ?? urlRequest.httpMethod
-    failure.repeatability = Repeatability(
-      after: failure, isIdempotent: urlRequest.isIdempotent, wasCarriedOut: wasCarriedOut?.withLock { $0 } == true)
+    failure.repeatability = repeatability
     return failure
   }
 }

@@ -113,7 +113,8 @@ final class GraphQLEventStream: GraphQLSource, @unchecked Sendable {
     let runner = client.runner(over: client.manager.streamingTransport, token)
     let opened: TransportResponse
     do {
-      opened = try await runner.stream(request, baseURL: { endpointURL }, accessToken: token.read)
+      opened = try await runner.stream(
+        request, baseURL: { endpointURL }, accessToken: token.read, recordsEnds: false)
     } catch let error as HTTPError where !runner.hasTokenFailed {
       // The server rejected the operation before it started.
       let response: PrismGraphQLResponse<PrismGraphQLValue> = try client.decode(error)

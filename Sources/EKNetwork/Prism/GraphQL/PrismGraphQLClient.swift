@@ -109,6 +109,8 @@ public actor PrismGraphQLClient {
       let endpointURL = endpointURL
       var exchange = runner.exchange(for: request, progress: nil, log: runner.log(request.methodName))
       exchange.wasCarriedOut = wasCarriedOut
+      // The response to an operation says more about its end than the status.
+      exchange.recordsEnds = false
       let fetched = try await runner.fetch(
         runner.source(request, { endpointURL }, token.read), policy: request.retryPolicy, over: exchange)
       do { return Received(response: try decode(fetched.response.data)) } catch let error as DecodingError {

@@ -87,7 +87,7 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
 extension PrismNetworkError {
   /// Returns whether another attempt may succeed where one failed with this error, and does no harm.
   static func isTransient(_ error: any Error) -> Bool {
-    if PrismNetworkFailure.forbidsRepetition { return false }
+    if PrismNetworkFailure.operationIsHarmless == false { return false }
     let failure = PrismNetworkFailure.details(of: error)
     if failure?.repeatability?.isHarmless == false { return false }
     return switch RetryPolicy.kind(of: failure ?? error) {
@@ -99,6 +99,19 @@ extension PrismNetworkError {
 }
 
 extension PrismNetworkFailure {
+  /// Whether another attempt certainly does no harm: the request is idempotent (RFC 9110 §9.2.2), or the server has not
+  /// carried it out, because it could not be connected to, or has refused the request (4xx, 503). It does not say whether
+  /// another attempt may succeed.
+  ///
+  /// Of ``current`` it is about all requests of the operation that a ``PrismRetryableRequest`` repeats. If neither the method nor an
+  /// `Idempotency-Key` is known, as of a failure made for a test, the request counts as not idempotent.
+  public var isHarmlessToRepeat: Bool {
+    if let isHarmless = Self.operationIsHarmless { return isHarmless }
+    let known = repeatability ?? RetryQuestion.current?.repeatability
+    let isIdempotent = method.flatMap { HTTPMethod(rawValue: $0) }?.isIdempotent == true
+    return (known ?? Repeatability(after: self, isIdempotent: isIdempotent)).isHarmless
+  }
+
   /// Returns the details of an error that a policy is asked about.
   fileprivate static func details(of error: any Error) -> PrismNetworkFailure? {
     if let failure = error as? PrismNetworkFailure { return failure }
@@ -155,11 +168,11 @@ extension PrismNetworkFailure {
     case let failure as PrismNetworkFailure:
       return $taskLocalFailure.withValue(failure) { method(failure.error) }
     // With a response, the request's own decoder has made the `URLError`.
-    case is URLError where RetryPolicy.refusal == nil, is HTTPError, is NetworkError:
+    case is URLError where RetryQuestion.current?.refusal == nil, is HTTPError, is NetworkError:
       let failure = PrismNetworkFailure(causedBy: error, url: nil)
       return $taskLocalFailure.withValue(failure) { method(failure.error) }
     default:
-      guard let refusal = RetryPolicy.refusal else { return method(error) }
+      guard let refusal = RetryQuestion.current?.refusal else { return method(error) }
       // The request's own error: its response goes along with it.
       let failure = PrismNetworkFailure(
         error as? PrismNetworkError ?? PrismNetworkError(status: refusal.statusCode), because: error,
@@ -200,9 +213,10 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
   }
 
   /// Runs the operation until it succeeds or the policy allows no further retry. Each call starts from the first
-  /// attempt. The policy finds the cause of an adapter's error in ``PrismNetworkFailure/current``, so that it repeats a
-  /// POST only if the server cannot have processed it; one that has succeeded is never repeated. A server's `Retry-After`
-  /// lengthens the delay, up to a minute.
+  /// attempt. The policy finds the cause of the error in ``PrismNetworkFailure/current``. The built-in policies repeat an operation
+  /// with a POST, of an adapter or a ``NetworkManager``, only if the server cannot have processed it
+  /// (``PrismNetworkFailure/isHarmlessToRepeat``); one that has succeeded is never repeated. A server's `Retry-After` lengthens
+  /// the delay, up to a minute.
   ///
   /// - Returns: The result of the first successful attempt.
   /// - Throws: The error of the last attempt; `CancellationError` at once when the task is cancelled. Neither a
@@ -222,7 +236,7 @@ public struct PrismRetryableRequest<T: Sendable>: Sendable {
         record.forbidsRepetition || Repeatability(after: details ?? error, isIdempotent: true).isForbidden
       let isAllowed =
         !isForbidden
-        && PrismNetworkFailure.$forbidsRepetition.withValue(!record.isHarmlessToRepeat) {
+        && PrismNetworkFailure.$operationIsHarmless.withValue(record.hasEnds ? record.isHarmlessToRepeat : nil) {
           policy.allowsRetry(after: details ?? error, attempt: attempt)
         }
       guard isAllowed else { throw details?.surfaced ?? error }

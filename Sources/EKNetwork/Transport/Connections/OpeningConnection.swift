@@ -118,7 +118,8 @@
     private var mustStop: Bool {
       let now = MonotonicClock.now()
       for transfer in transfers where !transfer.isOver && transfer.loopDeadline <= now {
-        transfer.loopFailure = URLError(.timedOut, url: transfer.request.url, description: "The request timed out")
+        transfer.loopFailure = URLError(
+          .timedOut, url: transfer.request.url, description: "The request timed out", cause: UnsentRequestError())
       }
       for transfer in transfers where !transfer.isOver && limit <= now && transfer.loopFailure == nil {
         transfer.loopFailure = tooLate(transfer)

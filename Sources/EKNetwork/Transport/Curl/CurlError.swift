@@ -45,7 +45,9 @@
     static func urlError(_ failure: Failure, url: URL?) -> URLError {
       let code = urlErrorCode(failure)
       let isHandshakeLoss = failure.code == handshakeFailure && code == .networkConnectionLost
-      return URLError(code, url: url, description: text(failure), cause: isHandshakeLoss ? HandshakeLossError() : nil)
+      // Only the opening of a connection has a limit of libcurl's.
+      let isUnsent = isHandshakeLoss || failure.code == timeLimit
+      return URLError(code, url: url, description: text(failure), cause: isUnsent ? UnsentRequestError() : nil)
     }
 
     /// libcurl's message, or one for a user where libcurl's speaks of its own inside.

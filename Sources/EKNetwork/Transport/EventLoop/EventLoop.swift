@@ -354,7 +354,11 @@
         }
         let isWaiting = !transfer.loopIsRunning && transfer.loopPauses.isEmpty
         let wait = isWaiting ? " while all connections to the host were in use" : ""
-        fail(transfer, .timedOut, "The request timed out" + wait)
+        let isUnsent = !transfer.loopIsRunning || transfer.loopConnection is OpeningConnection
+        let error = URLError(
+          .timedOut, url: transfer.request.url, description: "The request timed out" + wait,
+          cause: isUnsent ? UnsentRequestError() : nil)
+        finish(transfer, with: error)
       }
     }
 

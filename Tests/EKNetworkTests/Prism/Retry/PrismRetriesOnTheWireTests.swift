@@ -66,6 +66,55 @@ import Testing
     #expect(server.requestCount == count)
   }
 
+  /// The rule is the same for the requests of a manager.
+  @Test(arguments: [(HTTPMethod.post, 500, 1), (.get, 500, 2), (.post, 503, 2), (.put, 500, 2)])
+  func requestOfAManagerIsRepeatedOnlyIfThatIsHarmless(
+    _ method: HTTPMethod, _ status: Int, _ count: Int
+  ) async throws {
+    server.route("/item", .status(status), .json(Teapot(id: 1)))
+    let manager = Wire.automatic.manager(server)
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await manager.send(Probe<Teapot>(method: method))
+    }
+    if count == 1 {
+      await #expect(throws: HTTPError.self) { _ = try await retryable.execute() }
+    } else {
+      #expect(try await retryable.execute() == Teapot(id: 1))
+    }
+    #expect(server.requestCount == count)
+  }
+
+  @Test func operationWithCompletePostOfAManagerIsNotRepeated() async throws {
+    server.route("POST", "/item") { _ in .json(Teapot(id: 1)) }
+    server.route("GET", "/item") { _ in .status(503) }
+    let manager = Wire.automatic.manager(server)
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      _ = try await manager.send(Probe<Teapot>(method: .post))
+      return try await manager.send(Probe<Teapot>())
+    }
+    await #expect(throws: HTTPError.self) { _ = try await retryable.execute() }
+    #expect(server.requests.map(\.method) == ["POST", "GET"])
+  }
+
+  /// The method that middleware has chosen counts, and each request that it sends.
+  @Test func requestsOfMiddlewareCount() async throws {
+    server.route("POST", "/item", .status(500), .status(503))
+    let client = PrismNetworkAdapter.forTests()
+    client.middleware = [
+      Intercept { request, _, next in
+        var post = request
+        post.httpMethod = "POST"
+        do { return try await next(post) } catch { return try await next(post) }
+      }
+    ]
+    let get = server.teapot()
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await client.request(on: get)
+    }
+    await #expect(throws: PrismNetworkError.serverError) { _ = try await retryable.execute() }
+    #expect(server.requests.map(\.method) == ["POST", "POST"])
+  }
+
   /// A renewal that has succeeded is over, and may be that of other requests as well.
   @Test(arguments: [true, false]) func renewalOfTheTokenDoesNotPreventRetries(isClosure: Bool) async throws {
     server.route("POST", "/token") { _ in .json(Teapot(id: 1)) }
