@@ -257,3 +257,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
     return TransportResponse(head: head, body: content.take(), redirect: redirect)
   }
 }
+
+extension NetworkMiddlewareResponse: Redacted {
+  var redacted: String { FailedExchange(url: head?.url, status: statusCode).text }
+}
