@@ -33,6 +33,9 @@ struct MiddlewareTransport: WrappingTransport {
       if changed.addsIdempotencyKey(to: hop.urlRequest) { request.isIdempotent = true }
       if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
       var response = try await wire.start(request)
+      // Here, because middleware may change the response, or return another.
+      request.hop.notePassword(provenBy: response.head, of: wire)
+      response.head.isReceived = false
       response.head.isToOtherCredentials = request.hop.hasOtherCredentials
       return try NetworkMiddlewareResponse(response)
     }
@@ -82,9 +85,6 @@ struct MiddlewareChain: Sendable {
   }
 }
 
-/// Allows one `next` of a call at a time to use the caller's request, and none after the call has ended.
-final class CallGate: Sendable {
-  private struct State {
 extension URLRequest {
   fileprivate func isElsewhere(than other: URLRequest) -> Bool {
     url != other.url && url.flatMap { Origin($0) } != other.url.flatMap { Origin($0) }
@@ -107,6 +107,9 @@ extension URLRequest {
   }
 }
 
+/// Allows one `next` of a call at a time to use the caller's request, and none after the call has ended.
+final class CallGate: Sendable {
+  private struct State {
     var cancel: (@Sendable () -> Void)?
     var isClosed = false
     var closing: CheckedContinuation<Void, Never>?

@@ -243,10 +243,11 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
     }
     guard (200..<600).contains(statusCode), let url = head?.url ?? url ?? URL(string: "about:blank"),
       // What is kept is as without middleware: servers also send fields that a client must not create.
-      let new = head.map({
+      var new = head.map({
         $0.changed(status: statusCode, keeping: { kept.contains($0) }, adding: fields, url: url)
       }) ?? ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
+    new.isReceived = false
     return TransportResponse(head: new, body: content.take(), redirect: redirect)
   }
 }

@@ -33,7 +33,7 @@ public protocol NetworkRequest: _DeclaredTypes {
   var targetURL: URL? { get }
   /// The user and the password with which a request responds to the challenge of a server: with Digest
   /// (RFC 7616, SHA-256 or MD5), or with Basic (RFC 7617) if the server offers no such Digest and has never asked for one. Nothing
-  /// is sent before the server asks; once it has accepted them, the next requests to it have them in advance with Digest, and
+  /// is sent before the server asks; once it has accepted them, the next requests to that realm have them in advance with Digest, and
   /// when asked again with Basic.
   ///
   /// Only the origin of the request receives it. It is ignored if the request has an `Authorization` of its own, such as the

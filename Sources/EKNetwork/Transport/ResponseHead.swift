@@ -12,6 +12,8 @@ struct ResponseHead: Sendable {
   var isFromOtherOrigin = false
   /// Whether it is that of a stored response, and the server has not responded to the request.
   var isStored = false
+  /// Whether the transport has delivered it for the request: another, of a cache or of middleware, does not prove a password.
+  var isReceived = true
   /// Whether the request was sent with an `Authorization` that middleware has changed, so that it says nothing about the password.
   var isToOtherCredentials = false
 
@@ -131,8 +133,6 @@ struct ResponseHead: Sendable {
     return Self.make(version: nil, status: statusCode, reason: "", fields: fields, url: self.url ?? url) ?? self
   }
 
-  /// The version of the protocol, such as `HTTP/1.1`; `nil` where it is not known.
-  var version: String? {
   /// Returns the head with a status, and with `fields` in place of those that are not kept; `nil` if it cannot contain them. The
   /// rest stays as it was received.
   ///
@@ -159,6 +159,8 @@ struct ResponseHead: Sendable {
     return head
   }
 
+  /// The version of the protocol, such as `HTTP/1.1`; `nil` where it is not known.
+  var version: String? {
     if case .raw(let head) = source { head.version } else { nil }
   }
 
