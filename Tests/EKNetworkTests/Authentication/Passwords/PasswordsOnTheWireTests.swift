@@ -305,8 +305,8 @@ import Testing
     #expect(schemes == [nil, "Digest", "Digest"])
   }
 
-  @Test(.enabled(if: Platform.isLinux), arguments: [false, true])
-  func realmThatIsNotUTF8IsSentBackAsItCame(hasCache: Bool) async throws {
+  @Test(.enabled(if: Platform.isLinux), arguments: [false, true], [false, true])
+  func realmThatIsNotUTF8IsSentBackAsItCame(hasCache: Bool, changesResponse: Bool) async throws {
     let realm = Data("realm=\"B".utf8) + Data([0xFC]) + Data("cher\"".utf8)
     server.route("/item") { request in
       guard request.headers["Authorization"] == nil else {
@@ -317,6 +317,15 @@ import Testing
     }
     let manager = Wire.automatic.manager(server)
     if hasCache { manager.httpCache = HTTPCache() }
+    if changesResponse {
+      manager.attemptMiddleware = [
+        Intercept { request, _, next in
+          var response = try await next(request)
+          response.headers["X-Seen"] = "1"
+          return response
+        }
+      ]
+    }
     #expect(try await manager.send(Ask()).statusCode == 200)
   }
 
