@@ -38,11 +38,11 @@ extension TokenRefreshProvider {
 
 /// A coordinator that runs at most one token refresh at a time, which all requests that need the new token wait for.
 ///
-/// `TokenRefreshState` makes the decisions; this type owns the task of the refresh and the continuations of the
-/// waiters.
+/// A request records ``generation`` before it reads its token. The token may then be newer than the recorded generation,
+/// never older; so a generation from before the last successful refresh means that the rejected token was the previous one.
 final class TokenRefreshCoordinator: Sendable {
   fileprivate struct State {
-    var rules = TokenRefreshState()
+    var generation: UInt64 = 0
     var refresh: EnclosingWork?
     var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter: UInt64 = 0
@@ -51,7 +51,7 @@ final class TokenRefreshCoordinator: Sendable {
   private let state = Locked(State())
 
   /// The number of refreshes that have succeeded. It must be read before the token of a request.
-  var generation: UInt64 { state.withLock { $0.rules.generation } }
+  var generation: UInt64 { state.withLock { $0.generation } }
 
   var isRefreshing: Bool { state.withLock { $0.refresh != nil } }
 
@@ -121,8 +121,9 @@ final class TokenRefreshCoordinator: Sendable {
 
   private func finish(with result: Result<Void, any Error>) {
     let waiters = state.withLock { state in
-      state.rules.finished(result)
       state.refresh = nil
+      // After a failed one the generation stays the same, and the next 401 starts another.
+      if case .success = result { state.generation += 1 }
       return exchange(&state.waiters, with: [:])
     }
     for waiter in waiters.values { waiter.resume(with: result) }
@@ -144,47 +145,11 @@ extension TokenRefreshCoordinator.State {
   fileprivate mutating func enter(
     _ waiter: UInt64, _ continuation: CheckedContinuation<Void, any Error>, _ generation: UInt64, _ new: EnclosingWork
   ) -> EnclosingWork? {
-    let action = rules.unauthorized(generation: generation)
-    if action == .retryNow { return nil }
-    let joined = action == .join ? refresh ?? new : new
+    // A refresh in flight is joined even with an older generation: it means that the current token was rejected as well, and
+    // the request has only one more attempt.
+    if refresh == nil, generation < self.generation { return nil }
+    let joined = refresh ?? new
     (refresh, waiters[waiter]) = (joined, continuation)
     return joined
-  }
-}
-
-/// The state that decides how a request handles its 401: send again, wait for the refresh in flight, or start one.
-///
-/// A request records ``generation`` before it reads its token. The token may then be newer than the recorded
-/// generation, never older; so a generation from before the last successful refresh means that the rejected token was
-/// the previous one.
-struct TokenRefreshState: Equatable, Sendable {
-  enum Action: Equatable, Sendable {
-    /// The token was renewed since the request was sent: send it again.
-    case retryNow
-    /// Wait for the refresh in flight.
-    case join
-    /// Start a refresh and wait for it.
-    case start
-  }
-
-  /// The number of refreshes that have succeeded.
-  private(set) var generation: UInt64 = 0
-  private(set) var isRefreshing = false
-
-  /// Decides about the 401 of a request that recorded `generation`.
-  mutating func unauthorized(generation: UInt64) -> Action {
-    // Checked first, even for an older generation: a refresh in flight means that the current token was rejected as
-    // well, and the request has only one more attempt.
-    if isRefreshing { return .join }
-    if generation < self.generation { return .retryNow }
-    isRefreshing = true
-    return .start
-  }
-
-  /// Ends the refresh in flight. After a failed one the generation stays the same, and the next 401 starts another.
-  mutating func finished(_ result: Result<Void, any Error>) {
-    guard isRefreshing else { return }
-    isRefreshing = false
-    if case .success = result { generation += 1 }
   }
 }

@@ -134,6 +134,14 @@ public struct PrismCacheEntry: Sendable, Equatable {
   public var isExpired: Bool { expiresAt <= Date() }
 }
 
+extension PrismCacheEntry: Redacted {
+  var redacted: String {
+    FailedExchange(
+      status: statusCode, contentType: headers.field("Content-Type"), data: data, quotesBody: false
+    ).text
+  }
+}
+
 /// The storage of a ``CachedLoad``.
 protocol ResponseStore: Sendable {
   /// Returns the response, however old, and whether it is fresh.

@@ -75,6 +75,10 @@ public struct DownloadedFile: ResponseHeaderFields, Equatable, Sendable {
   }
 }
 
+extension DownloadedFile: Redacted {
+  var redacted: String { "\(url.path), \(size) bytes" + (statusCode.map { ", status \($0)" } ?? "") }
+}
+
 /// The error of a download that cannot be stored at its destination, or does not have the announced length. It is never
 /// retried.
 public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendable {

@@ -92,8 +92,9 @@ enum OriginFields {
   /// Fields whose names end like those of an API key, but that identify a request or a resource.
   private static let otherKeys = ["idempotency-key", "websocket-key", "surrogate-key", "cache-key"]
 
-  /// The fields of a trace (W3C Trace Context), which are no credentials, but may contain more than others should know.
-  private static let trace: Set<String> = ["traceparent", "tracestate"]
+  /// The fields of a trace (W3C Trace Context, W3C Baggage), which are no credentials, but may contain more than others should
+  /// know.
+  private static let trace: Set<String> = ["traceparent", "tracestate", "baggage"]
 
   /// Returns whether a field is not sent to another origin: it may be that of a credential, or belongs to a trace.
   static func stays(_ name: String) -> Bool { contains(name) || trace.contains(name.lowercased()) }

@@ -6,6 +6,25 @@ private let redacted = "<redacted>"
 /// length.
 private let greatestLength = 1024
 
+/// A value with secrets, such as a request or a response: whatever prints it, or looks into it, shows ``redacted``.
+protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// A text without the values of header fields and of query items, and without credentials.
+  var redacted: String { get }
+}
+
+extension Redacted {
+  /// A text without secrets.
+  public var description: String { redacted }
+  /// The same as `description`.
+  public var debugDescription: String { description }
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension Redacted where Self: LocalizedError {
+  var redacted: String { errorDescription ?? "" }
+}
+
 extension URL {
   /// The scheme, host, port, path and names of the query items.
   ///

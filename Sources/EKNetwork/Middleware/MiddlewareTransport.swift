@@ -47,6 +47,9 @@ struct MiddlewareTransport: WrappingTransport {
         if !isIdempotent { hide(Repeatability(after: error, isIdempotent: false).fate) }
         throw error
       }
+      // Here, because middleware may change the response, or return another.
+      request.hop.notePassword(provenBy: response.head, of: wire)
+      response.head.isReceived = false
       if !isIdempotent, let status = response.head.statusCode {
         let fate = Repeatability(status: status, isIdempotent: false).fate
         if fate == .carriedOut { last.withLock { $0 = fate } } else { hide(fate) }
@@ -81,20 +84,46 @@ struct MiddlewareChain: Sendable {
   /// Runs the middleware in a task of its own: one that ignores cancellation does not keep the caller.
   func run(_ request: URLRequest, last: @escaping Next) async throws -> NetworkMiddlewareResponse {
     guard !middleware.isEmpty else { return try await last(request) }
-    let origin = request.url.flatMap { Origin($0) }
-    return try await withPromptCancellation { try await run(request, from: 0, of: origin, last: last) }
+    return try await withPromptCancellation { try await run(request, from: 0, home: request, last: last) }
   }
 
-  /// - Parameter origin: The origin of the request before all middleware.
-  private func run(_ request: URLRequest, from index: Int, of origin: Origin?, last: @escaping Next) async throws
+  /// - Parameter home: The request when it was last at the origin that it had before all middleware.
+  private func run(_ request: URLRequest, from index: Int, home: URLRequest, last: @escaping Next) async throws
     -> NetworkMiddlewareResponse
   {
     try Task.checkCancellation()
     guard index < middleware.count else { return try await last(request) }
     var context = context
-    if index > 0, request.url.flatMap({ Origin($0) }) != origin { context.hasLeftOrigin = true }
-    let next = NetworkMiddlewareNext { try await run($0, from: index + 1, of: origin, last: last) }
+    let isAway = request.isElsewhere(than: home)
+    if isAway { context.hasLeftOrigin = true }
+    let home = isAway ? home : request
+    let next = NetworkMiddlewareNext { changed in
+      let next = changed.isElsewhere(than: request) ? changed.moved(from: request, home: home) : changed
+      return try await run(next, from: index + 1, home: home, last: last)
+    }
     return try await middleware[index].intercept(request, context: context, next: next)
+  }
+}
+
+extension URLRequest {
+  fileprivate func isElsewhere(than other: URLRequest) -> Bool {
+    url != other.url && url.flatMap { Origin($0) } != other.url.flatMap { Origin($0) }
+  }
+
+  /// Returns this request, which middleware has made from one to another origin: what it has not set itself was meant for that
+  /// origin, as after a redirect. At the origin of the call, the request has again what was set for it.
+  fileprivate func moved(from previous: URLRequest, home: URLRequest) -> URLRequest {
+    var request = self
+    request.removeOriginFields { previous.value(forHTTPHeaderField: $0) != $1 }
+    if let url, let credential = url.credential, credential == previous.url?.credential {
+      request.url = url.withoutCredentials
+    }
+    guard !isElsewhere(than: home) else { return request }
+    for (name, value) in home.allHTTPHeaderFields ?? [:]
+    where OriginFields.stays(name) && request.value(forHTTPHeaderField: name) == nil {
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+    return request
   }
 }
 

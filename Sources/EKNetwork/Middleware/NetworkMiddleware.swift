@@ -207,53 +207,51 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   public var headerFields: HeaderFieldList {
     guard var fields = head?.fields else { return HeaderFieldList(headers) }
     guard isChanged else { return fields }
-    let changed = changedNames
-    let kept = Self.names(headers).subtracting(changed)
+    let (kept, changed) = changes
     fields.remove { !kept.contains($0) }
-    for (name, value) in headers.sorted(by: { $0.key < $1.key }) where changed.contains(name.lowercased()) {
-      fields.append(name, value)
-    }
+    for field in changed { fields.append(field.key, field.value) }
     return fields
   }
 
-  /// The names of the fields that were not received as they are now, in lower case: each stands for all its spellings.
-  private var changedNames: Set<String> {
+  /// The names, in lower case, of the fields that are as they were received, and the other fields, sorted by name. A name stands
+  /// for all its spellings.
+  private var changes: (kept: Set<String>, fields: [(key: String, value: String)]) {
     let received = (head?.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:]
-    return Self.names(headers.filter { received[$0.key] != $0.value })
+    let changed = Set(headers.lazy.filter { received[$0.key] != $0.value }.map { $0.key.lowercased() })
+    let fields = headers.filter { changed.contains($0.key.lowercased()) }.sorted { $0.key < $1.key }
+    return (Set(headers.keys.map { $0.lowercased() }).subtracting(changed), fields)
   }
-
-  private static func names(_ fields: [String: String]) -> Set<String> { Set(fields.keys.map { $0.lowercased() }) }
 
   /// Whether a cache has stored the response: it says nothing about the server now.
   var isStored: Bool { head?.isStored == true }
 
   /// The reason phrase; empty if there is none.
-  var reasonPhrase: String { isChanged ? "" : head?.reasonPhrase ?? "" }
+  var reasonPhrase: String { head?.statusCode == statusCode ? head?.reasonPhrase ?? "" : "" }
 
   /// Returns the response in the form that the rest of the library uses.
   ///
   /// - Parameter url: The URL of the request, for a response that does not come from `next`.
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }
-    let changed = changedNames
+    let (kept, changed) = changes
     var fields = HeaderFieldList()
-    for field in headerFields {
-      guard changed.contains(field.name.lowercased()) else {
-        // As without middleware: servers also send fields that a client must not create.
-        fields.append(field.name, field.value)
-        continue
-      }
-      guard HeaderSyntax.isToken(field.name), let value = HeaderSyntax.trimmedValue(field.value) else {
+    for (name, value) in changed {
+      guard HeaderSyntax.isToken(name), let value = HeaderSyntax.trimmedValue(value) else {
         throw NetworkMiddlewareError.invalidResponse
       }
-      fields.append(field.name, value)
+      fields.append(name, value)
     }
     guard (200..<600).contains(statusCode), let url = head?.url ?? url ?? URL(string: "about:blank"),
-      var head = ResponseHead.make(
-        version: head.map { $0.version } ?? "HTTP/1.1", status: statusCode, reason: "", fields: fields, url: url)
+      // What is kept is as without middleware: servers also send fields that a client must not create.
+      var new = head.map({
+        $0.changed(status: statusCode, keeping: { kept.contains($0) }, adding: fields, url: url)
+      }) ?? ResponseHead.make(status: statusCode, reason: "", fields: fields, url: url)
     else { throw NetworkMiddlewareError.invalidResponse }
-    head.isStored = isStored
-    head.isToOtherCredentials = self.head?.isToOtherCredentials == true
-    return TransportResponse(head: head, body: content.take(), redirect: redirect)
+    new.isReceived = false
+    return TransportResponse(head: new, body: content.take(), redirect: redirect)
   }
+}
+
+extension NetworkMiddlewareResponse: Redacted {
+  var redacted: String { FailedExchange(url: head?.url, status: statusCode).text }
 }

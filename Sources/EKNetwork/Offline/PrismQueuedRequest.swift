@@ -87,6 +87,12 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   }
 }
 
+extension PrismQueuedRequest: Redacted {
+  var redacted: String {
+    "\(id): \(FailedExchange(method: urlRequest.httpMethod, url: urlRequest.url).request), \(retryCount) failed attempts"
+  }
+}
+
 /// The location of a request's body while it waits in a ``PrismOfflineQueue``.
 public enum PrismQueuedBody: Sendable, Equatable {
   /// The body of the `URLRequest`, if any.

@@ -89,3 +89,7 @@ public struct Endpoint<Output: Decodable>: NetworkRequest {
       acceptedStatuses: acceptedStatuses)
   }
 }
+
+extension Endpoint: Redacted {
+  var redacted: String { FailedExchange(method: method.rawValue, url: targetURL ?? URL(string: path)).request }
+}

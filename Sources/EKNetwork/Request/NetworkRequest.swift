@@ -33,7 +33,7 @@ public protocol NetworkRequest: _DeclaredTypes {
   var targetURL: URL? { get }
   /// The user and the password with which a request responds to the challenge of a server: with Digest
   /// (RFC 7616, SHA-256 or MD5), or with Basic (RFC 7617) if the server offers no such Digest and has never asked for one. Nothing
-  /// is sent before the server asks; once it has accepted them, the next requests to it have them in advance with Digest, and
+  /// is sent before the server asks; once it has accepted them, the next requests to that realm have them in advance with Digest, and
   /// when asked again with Basic.
   ///
   /// Only the origin of the request receives it. It is ignored if the request has an `Authorization` of its own, such as the
@@ -181,8 +181,8 @@ extension NetworkRequest {
 /// How redirects are handled (RFC 9110 §15.4).
 public enum RedirectPolicy: Sendable, Equatable {
   /// Follows up to 20 redirects. `Authorization`, `Cookie`, `Proxy-Authorization` and `Host`, and fields named after
-  /// tokens, keys, passwords or sessions, are removed when the origin changes, and so are `traceparent` and `tracestate`;
-  /// a redirect from https to http is refused; 307 and 308 send the body again.
+  /// tokens, keys, passwords or sessions, are removed when the origin changes, and so are `traceparent`, `tracestate`
+  /// and `baggage`; a redirect from https to http is refused; 307 and 308 send the body again.
   case follow
   /// Returns the redirect itself: `send` throws an ``HTTPError`` with its status and headers.
   case reject

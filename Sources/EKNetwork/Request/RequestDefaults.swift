@@ -53,6 +53,10 @@ public struct RequestDefaults: @unchecked Sendable {
   }
 }
 
+extension RequestDefaults: Redacted {
+  var redacted: String { "RequestDefaults(headers: \((headers ?? [:]).keys.sorted()))" }
+}
+
 /// The defaults of a client, where the properties that a request does not declare find them.
 ///
 /// Whether a type declares a property cannot be queried. But what it does not declare is read by the protocol's own

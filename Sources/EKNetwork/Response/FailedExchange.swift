@@ -9,7 +9,8 @@ struct FailedExchange {
   var url: URL?
   var status: Int?
   var contentType: String?
-  var data: Data
+  /// The body; `nil` if it is not known.
+  var data: Data?
   /// Whether the beginning of the body is shown. That of a success may contain what it was requested for, such as a token.
   var quotesBody = true
 
@@ -22,7 +23,9 @@ struct FailedExchange {
     let exchange = [request.isEmpty ? nil : request, status.map { "status \($0)" }].compactMap(\.self)
     if !exchange.isEmpty { parts.append(exchange.joined(separator: ", ")) }
     let type = contentType.map { $0.mediaType.prefix(80) + ", " } ?? ""
-    parts.append("\(type)\(data.count) bytes" + (quotesBody ? Self.excerpt(of: data).map { ": \($0)" } ?? "" : ""))
+    if let data {
+      parts.append("\(type)\(data.count) bytes" + (quotesBody ? Self.excerpt(of: data).map { ": \($0)" } ?? "" : ""))
+    }
     return parts.joined(separator: "; ")
   }
 

@@ -31,7 +31,7 @@ public enum NetworkError: LocalizedError, Equatable {
 }
 
 /// An error for a response that the request does not accept, with its status code, header fields and body.
-public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConvertible, Sendable, Equatable {
+public struct HTTPError: LocalizedError, ResponseHeaderFields, Redacted, Sendable, Equatable {
   /// The status code.
   public let statusCode: Int
   /// The body, as received.
@@ -79,7 +79,9 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, CustomStringConve
   public var failureReason: String? { exchangeText.text }
 
   /// The ``errorDescription`` and the ``failureReason``, which is what `print` shows. That of a 407 names the proxy.
-  public var description: String {
+  public var description: String { redacted }
+
+  var redacted: String {
     // RFC 9110 §15.5.8
     let sender = statusCode == 407 ? " (the proxy requires credentials)" : ""
     return "Request failed with status code \(statusCode)\(sender): \(exchangeText.text)"

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A response as it was received: its head, its whole body, and its trailers.
-public struct NetworkResponse: ResponseHeaderFields, CustomStringConvertible, Sendable, Equatable {
+public struct NetworkResponse: ResponseHeaderFields, Redacted, Sendable, Equatable {
   /// The status code.
   public let statusCode: Int
   /// The header fields in order, repeated ones separate. What a `URLSession` has received is sorted by name, and joined.
@@ -47,7 +47,9 @@ public struct NetworkResponse: ResponseHeaderFields, CustomStringConvertible, Se
 
   /// The URL, the status, and the type and size of the body: `"https://example.com/users/42, status 200; application/json, 34
   /// bytes"`. Of the query only the names are shown, of the fields and the body nothing more.
-  public var description: String {
+  public var description: String { redacted }
+
+  var redacted: String {
     FailedExchange(
       url: url, status: statusCode, contentType: headerFields.value(for: "Content-Type"), data: data, quotesBody: false
     ).text
@@ -98,6 +100,11 @@ public struct DecodedResponse<Value>: ResponseHeaderFields {
 extension DecodedResponse: Sendable where Value: Sendable {}
 extension DecodedResponse: Equatable where Value: Equatable {}
 
+// The value may be a token.
+extension DecodedResponse: Redacted {
+  var redacted: String { "\(FailedExchange(url: url, status: statusCode).text); \(Value.self)" }
+}
+
 /// A response that precedes the final one (RFC 9110 §15.2), such as 100 or 103, whose `Link` fields name what the final one
 /// will need (RFC 8297).
 public struct InterimResponse: ResponseHeaderFields, Sendable, Equatable {
@@ -111,6 +118,10 @@ public struct InterimResponse: ResponseHeaderFields, Sendable, Equatable {
     self.statusCode = statusCode
     self.headerFields = headerFields
   }
+}
+
+extension InterimResponse: Redacted {
+  var redacted: String { FailedExchange(status: statusCode).text }
 }
 
 /// A response whose value a call need not use: `send` does not warn if it is unused. Types of your own may conform as well.
@@ -166,6 +177,10 @@ public struct StatusCodeResponse: DiscardableResponse, Decodable, ResponseHeader
 
   /// The header fields in order, repeated ones separate if they were received so.
   public var headerFields: HeaderFieldList { received.list(or: headers) }
+}
+
+extension StatusCodeResponse: Redacted {
+  var redacted: String { FailedExchange(url: received.url, status: statusCode).text }
 }
 
 extension HTTPURLResponse {

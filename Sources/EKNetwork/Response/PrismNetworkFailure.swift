@@ -6,7 +6,7 @@ import Foundation
 /// separately, in two task-local ways, through any number of layers and only to the caller that requests it:
 /// - ``detailed(_:)`` throws this type instead of the errors of the operation that it runs.
 /// - ``current`` is the failure that a ``PrismRetryPolicy`` is deciding about.
-public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, ResponseHeaderFields, Sendable {
+public struct PrismNetworkFailure: LocalizedError, Redacted, ResponseHeaderFields, Sendable {
   /// The error that is thrown without ``detailed(_:)``.
   public let error: PrismNetworkError
   /// The cause: a `URLError`, an ``HTTPError``, a `DecodingError`, an ``InvalidHeaderError``, an `EncodingError`, a
@@ -128,7 +128,8 @@ public struct PrismNetworkFailure: LocalizedError, CustomStringConvertible, Resp
   /// status 500; text/html, 34 bytes: <html>…)"`. Of the query only the names are shown. The body of a success is not.
   public var errorDescription: String? { description }
   /// The same as ``errorDescription``.
-  public var description: String {
+  public var description: String { redacted }
+  var redacted: String {
     [error.description, exchange, cause].compactMap(\.self).joined(separator: " ")
   }
   private var exchange: String? {

@@ -144,3 +144,7 @@ public enum StreamingError: LocalizedError, Equatable, Sendable {
     }
   }
 }
+
+extension StreamingResponse: Redacted {
+  var redacted: String { FailedExchange(url: received.url, status: statusCode).text }
+}

@@ -242,7 +242,7 @@ final class ProxyChooser: Sendable, Hashable {
 /// `kCFProxyPasswordKey`).
 ///
 /// A session with a dictionary uses only the proxies in it: an empty one means no proxy.
-struct SessionProxies: Sendable, Hashable {
+struct SessionProxies: Sendable, Hashable, Redacted {
   /// The proxy for `http` URLs, as a URL without credentials.
   let plain: String?
   /// The proxy for `https` URLs, which are tunnelled through it with `CONNECT` (RFC 9110 §9.3.6).
@@ -305,4 +305,6 @@ struct SessionProxies: Sendable, Hashable {
     user = text("kCFProxyUsernameKey")
     password = text("kCFProxyPasswordKey")
   }
+
+  var redacted: String { "\([plain, secure].compactMap(\.self))" }
 }

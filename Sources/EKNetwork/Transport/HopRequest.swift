@@ -138,38 +138,61 @@ struct HopRequest: Sendable {
     guard let credential = ofURL ?? credential, request.authorization == nil else { return nil }
     let key = key(of: request, by: session, hasLeftOrigin: hasLeftOrigin, credential)
     let unasked: PasswordAuthenticator.Scheme? = ofURL == nil ? nil : .basic
+    let path = request.url?.pathOrRoot ?? "/"
     let scheme: PasswordAuthenticator.Scheme? =
-      if let key { session.authenticator.withLock { $0.scheme(for: key, unasked: unasked) } } else { unasked }
+      if let key {
+        session.authenticator.withLock { $0.scheme(for: key, at: path, unasked: unasked) }
+      } else {
+        unasked
+      }
     return Password(credential, scheme, for: request, clientNonce: clientNonce())
   }
 
   /// Returns this hop with the credentials that the challenges of a 401 ask for, and the cookies that came with them; `nil` if
   /// there are none, or its body cannot be sent again. A response that proves the password is recorded.
   func responding(to head: ResponseHead, by transport: any Transport) throws -> HopRequest? {
-    guard let password, let session, !head.isToOtherCredentials, head.statusCode == 401 || head.provesPassword,
-      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
-      // A custom session may have followed a redirect to another one, and would take the password there.
-      !transport.resolvesRedirects || head.url.flatMap({ Origin($0) }) == key.origin
-    else { return nil }
+    guard let password, let session else { return nil }
     guard head.statusCode == 401 else {
-      let next = head.nextNonce
-      if case .digest(let use)? = password.scheme, !use.isAccepted || next != nil {
-        session.authenticator.withLock { $0.accepted(use, nextNonce: next, for: key) }
-      }
+      notePassword(provenBy: head, of: transport)
       return nil
     }
-    guard own.bodyIsReplayable, let field = head.carried("www-authenticate") else { return nil }
+    guard !head.isToOtherCredentials, let key = key(for: head, of: transport), own.bodyIsReplayable,
+      let field = head.carried("www-authenticate")
+    else { return nil }
     let challenges = AuthenticationChallenge.all(in: field)
     let clientNonce = Self.clientNonce()
+    let path = own.url?.pathOrRoot ?? "/"
     let scheme = session.authenticator.withLock {
       $0.scheme(
-        after: challenges, for: key, sent: password.scheme, retryCount: password.retryCount, clientNonce: clientNonce)
+        after: challenges, for: key, at: path, sent: password.scheme, retryCount: password.retryCount,
+        clientNonce: clientNonce)
     }
     guard let scheme else { return nil }
     return try HopRequest(
       own, session: session, special: own.url, hasLeftOrigin: hasLeftOrigin, start: start,
       password: Password(
         password.credential, scheme, for: urlRequest, clientNonce: clientNonce, retryCount: password.retryCount + 1))
+  }
+
+  /// Records that the server has accepted the password, if a response that the transport has delivered proves it, and which
+  /// nonce it expects next.
+  func notePassword(provenBy head: ResponseHead, of transport: any Transport) {
+    guard case .digest(let use)? = password?.scheme, !hasOtherCredentials, head.provesPassword,
+      let key = key(for: head, of: transport)
+    else { return }
+    let next = head.nextNonce
+    guard !use.isAccepted || next != nil else { return }
+    session?.authenticator.withLock { $0.accepted(use, nextNonce: next, for: key) }
+  }
+
+  /// Returns whose password a response is about; `nil` if it is about none.
+  private func key(for head: ResponseHead, of transport: any Transport) -> PasswordAuthenticator.Key? {
+    guard let password, let session,
+      let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
+      // A custom session may have followed a redirect to another one, and would take the password there.
+      !transport.resolvesRedirects || head.url.flatMap({ Origin($0) }) == key.origin
+    else { return nil }
+    return key
   }
 
   /// Returns the same for a hop that has passed middleware, whose changes stay; `nil` if the challenges are about credentials
@@ -334,7 +357,7 @@ extension ResponseHead {
   /// meant for an earlier request.
   var provesPassword: Bool {
     // A cache on the way, or the confirmation of a stored response, may add an age of 0.
-    guard let statusCode, !isStored, value("age").flatMap({ Int($0) }) ?? 0 == 0 else { return false }
+    guard let statusCode, isReceived, !isStored, value("age").flatMap({ Int($0) }) ?? 0 == 0 else { return false }
     return (200..<400).contains(statusCode) || Self.provingErrors.contains(statusCode)
   }
 

@@ -48,6 +48,31 @@ final class RawHead: Sendable {
     return RawHead(bytes: bytes[...end] + Array("\r\n\(name): \(value)\r\n\r\n".utf8), url: url)
   }
 
+  /// Returns the head with a status, and with `fields` in place of those whose names, in lower case, are not kept. The others
+  /// stay as they were received, and so does the status line if the status is the same.
+  func changed(status: Int, keeping isKept: (String) -> Bool, adding fields: HeaderFieldList) -> RawHead? {
+    var changed: [UInt8] = []
+    changed.reserveCapacity(bytes.count)
+    if status == statusCode {
+      changed += bytes.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+    } else {
+      changed += "\(version ?? "") \(status) ".utf8
+    }
+    var isKeeping = false
+    for line in lines {
+      if line.nameCount > 0 {
+        let end = line.nameStart + line.nameCount
+        isKeeping = isKept(bytes.withUnsafeBytes { Self.text($0, line.nameStart, end) }.lowercased())
+        if isKeeping { changed += Array("\r\n".utf8) + bytes[Int(line.nameStart)..<Int(end)] + Array(": ".utf8) }
+      } else if isKeeping {
+        changed += "\r\n ".utf8
+      }
+      if isKeeping { changed += bytes[Int(line.valueStart)..<Int(line.valueEnd)] }
+    }
+    for field in fields { changed += "\r\n\(field.name): \(field.value)".utf8 }
+    return RawHead(bytes: changed + "\r\n\r\n".utf8, url: url)
+  }
+
   /// The protocol version of the status line, such as `HTTP/1.1`; `nil` if it is missing, in a head that was not received.
   var version: String? {
     let version = bytes.prefix { $0 != UInt8(ascii: " ") }

@@ -7,11 +7,13 @@ struct ResponseHead: Sendable {
     case raw(RawHead)
   }
 
-  private let source: Source
+  private var source: Source
   /// Whether redirects have led to another origin, to which the request's credentials were not sent.
   var isFromOtherOrigin = false
   /// Whether it is that of a stored response, and the server has not responded to the request.
   var isStored = false
+  /// Whether the transport has delivered it for the request: another, of a cache or of middleware, does not prove a password.
+  var isReceived = true
   /// Whether the request was sent with an `Authorization` that middleware has changed, so that it says nothing about the password.
   var isToOtherCredentials = false
 
@@ -128,6 +130,32 @@ struct ResponseHead: Sendable {
     var fields = fields
     fields.append(name, value)
     return Self.make(version: nil, status: statusCode, reason: "", fields: fields, url: self.url ?? url) ?? self
+  }
+
+  /// Returns the head with a status, and with `fields` in place of those that are not kept; `nil` if it cannot contain them. The
+  /// rest stays as it was received.
+  ///
+  /// - Parameters:
+  ///   - isKept: Whether the fields of a name, in lower case, are kept.
+  ///   - url: The URL of the request, if the head has none.
+  func changed(
+    status: Int, keeping isKept: (String) -> Bool, adding fields: HeaderFieldList, url: URL
+  ) -> ResponseHead? {
+    var head = self
+    switch source {
+    case .raw(let raw):
+      guard let raw = raw.changed(status: status, keeping: isKept, adding: fields) else { return nil }
+      head.source = .raw(raw)
+    case .foundation:
+      var all = self.fields
+      all.remove { !isKept($0) }
+      for field in fields { all.append(field.name, field.value) }
+      guard let made = Self.make(version: nil, status: status, reason: "", fields: all, url: self.url ?? url) else {
+        return nil
+      }
+      head.source = made.source
+    }
+    return head
   }
 
   /// The version of the protocol, such as `HTTP/1.1`; `nil` where it is not known.

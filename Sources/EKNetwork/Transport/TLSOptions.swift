@@ -9,7 +9,7 @@ import Foundation
 /// delegate: a request with a ``clientCertificate`` is not sent, and fails with `URLError.clientCertificateRejected`.
 public struct TLSOptions: Sendable, Hashable {
   /// A certificate that the client presents to servers that request one.
-  public struct ClientCertificate: Sendable, Hashable {
+  public struct ClientCertificate: Sendable, Hashable, Redacted {
     /// A PEM file with the certificate and its intermediate certificates.
     public var certificateFile: URL
     /// A PEM file with the private key.
@@ -23,6 +23,8 @@ public struct TLSOptions: Sendable, Hashable {
       self.keyFile = keyFile
       self.keyPassword = keyPassword
     }
+
+    var redacted: String { "\(certificateFile.path), \(keyFile.path)" }
   }
 
   /// A PEM file with the certificate authorities to trust instead of the system's. Defaults to `nil`, which means the

@@ -73,6 +73,10 @@ public struct UploadedFile: Equatable, Sendable {
   }
 }
 
+extension UploadedFile: Redacted {
+  var redacted: String { "\(url.redactedForLog), \(size) bytes, status \(response.statusCode)" }
+}
+
 /// The error of an upload that cannot be resumed, or of a server that does not keep to the protocol. It is never retried.
 ///
 /// A file that is changed while it is uploaded is ``RequestBodyError/fileChanged(_:announced:actual:)``.
@@ -129,3 +133,5 @@ public enum UploadError: NonRetriableError, LocalizedError, Equatable, Sendable 
     }
   }
 }
+
+extension UploadError: Redacted {}

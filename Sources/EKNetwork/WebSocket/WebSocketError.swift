@@ -40,6 +40,8 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
   }
 }
 
+extension WebSocketError: Redacted {}
+
 extension WebSocketError: ClassifiedError {
   var failureKind: FailureKind {
     switch self {

@@ -70,6 +70,23 @@ import Testing
     #expect(coordinator.generation == 2)
   }
 
+  /// The current token was rejected as well.
+  @Test func olderTokenJoinsARefreshInFlight() async throws {
+    let coordinator = TokenRefreshCoordinator()
+    let gate = Gate()
+    try await coordinator.refresh(ifNewerThan: 0, using: Provider())
+    let first = Task { try await coordinator.refresh(ifNewerThan: 1, using: Provider { _ in await gate.wait() }) }
+    await reached { coordinator.isRefreshing }
+    let second = Task {
+      try await coordinator.refresh(ifNewerThan: 0, using: Provider { _ in throw Oops(call: 1) })
+    }
+    await reached { coordinator.waiterCount == 2 }
+    await gate.open()
+    try await first.value
+    try await second.value
+    #expect(coordinator.generation == 2)
+  }
+
   @Test func failureReachesEveryWaiterAndAllowsANewRefresh() async throws {
     let coordinator = TokenRefreshCoordinator()
     let gate = Gate()

@@ -127,6 +127,93 @@ import Testing
     }
   }
 
+  /// Sets what is meant for one origin, and a field that is not.
+  private static let signing = Intercept { request, _, next in
+    var request = request
+    for name in originFields { request.setValue("secret", forHTTPHeaderField: name) }
+    request.setValue("plain", forHTTPHeaderField: "X-Plain")
+    return try await next(request)
+  }
+  private static let originFields = ["Authorization", "Cookie", "X-Api-Key", "traceparent", "tracestate", "baggage"]
+
+  private static func leading(to url: URL, _ fields: [String: String] = [:]) -> Intercept {
+    Intercept { request, _, next in
+      var request = request
+      request.url = url
+      for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+      return try await next(request)
+    }
+  }
+
+  /// What other middleware has set is meant for the origin that the request had then.
+  @Test(arguments: Wire.allCases) func whatIsSetForAnOriginStaysThere(_ wire: Wire) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 2)) }
+    let manager = wire.manager(server)
+    manager.middleware = [
+      Self.signing, TracePropagator(includesOtherOrigins: true) { TraceContext() },
+      Self.leading(to: other.url("/item"), ["X-Api-Key": "other"]),
+    ]
+    #expect(try await manager.send(ItemProbe()) { "token" } == Item(id: 2))
+    let sent = try #require(other.requests.first)
+    #expect(Self.originFields.map { sent.header($0) } == [nil, nil, "other", nil, nil, nil])
+    #expect(sent.header("X-Plain") == "plain")
+  }
+
+  /// What was set for its origin is sent there, and what was set for the one in between is not.
+  @Test(arguments: Wire.allCases) func requestThatMiddlewareTakesBackHasItsCredentials(_ wire: Wire) async throws {
+    let away = try #require(URL(string: "http://away.example/item"))
+    let seen = Locked<[[String?]]>([])
+    let manager = wire.manager(server)
+    manager.middleware = [
+      Self.signing, Self.leading(to: away, ["Authorization": "Bearer away", "X-Session": "away"]),
+      Intercept { request, context, next in
+        let fields = Self.originFields.map { request.value(forHTTPHeaderField: $0) }
+        seen.withLock { $0.append(fields + ["\(context.hasLeftOrigin)"]) }
+        return try await next(request)
+      },
+      Self.leading(to: server.url("/item")),
+    ]
+    #expect(try await manager.send(ItemProbe()) { "token" } == Item(id: 1))
+    #expect(seen.withLock { $0 } == [["Bearer away", nil, nil, nil, nil, nil, "true"]])
+    let sent = try #require(server.requests.first)
+    #expect(Self.originFields.map { sent.header($0) } == Array(repeating: "secret", count: 6))
+    #expect(sent.header("X-Session") == nil)
+  }
+
+  /// The caller's token, which no middleware has changed.
+  @Test func tokenIsSentToItsOriginAfterADetour() async throws {
+    let away = try #require(URL(string: "http://away.example/item"))
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [Self.leading(to: away), Self.leading(to: server.url("/item"))]
+    #expect(try await manager.send(ItemProbe(headers: ["Cookie": "a=b"])) { "token" } == Item(id: 1))
+    #expect(server.requests.first?.header("Authorization") == "Bearer token")
+    #expect(server.requests.first?.header("Cookie") == "a=b")
+  }
+
+  /// A new host in the same components keeps the user and the password of the first.
+  @Test(arguments: [false, true]) func userOfURLStaysWithItsOrigin(isOwn: Bool) async throws {
+    let other = try LoopbackServer()
+    defer { other.stop() }
+    other.route("/item") { _ in .json(Item(id: 2)) }
+    let base = try #require(URL(string: server.baseURL.absoluteString.replacing("//", with: "//me:secret@")))
+    let manager = Wire.automatic.manager(base)
+    manager.middleware = [
+      Intercept { request, _, next in
+        var request = request
+        var parts = request.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+        parts?.port = Int(other.port)
+        if isOwn { parts?.user = "you" }
+        request.url = parts?.url
+        return try await next(request)
+      }
+    ]
+    #expect(try await manager.send(ItemProbe()) == Item(id: 2))
+    let own = "Basic " + Data("you:secret".utf8).base64EncodedString()
+    #expect(other.requests.map { $0.header("Authorization") } == [isOwn ? own : nil])
+  }
+
   /// Requests that a circuit breaker refuses use none of the server's quota.
   @Test func unsentRequestUsesNoQuota() async throws {
     server.route("/item") { _ in .json(Item(id: 1), headers: ["RateLimit": "\"a\";r=2;t=300"]) }

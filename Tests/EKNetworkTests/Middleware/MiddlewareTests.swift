@@ -307,6 +307,30 @@ struct Intercept: NetworkMiddleware {
 
   // MARK: - Endpoints
 
+  /// What middleware does not change stays as it was received.
+  @Test(.enabled(if: Platform.isLinux), arguments: [false, true])
+  func changedFieldLeavesTheOthersAsReceived(isAround: Bool) async throws {
+    let head = "HTTP/1.1 200 As It Is\r\nX-B: 1\r\nSet-Cookie: a=1; Path=/\r\nX-Gone: 1\r\nSet-Cookie: b="
+    let rest = "; Path=/\r\nX-A: 2\r\nX-b: 3\r\nX-Folded: 4\r\n 5\r\nContent-Length: 0\r\n\r\n"
+    server.route("/item", .raw([.send(Data(head.utf8) + Data([0xFC]) + Data(rest.utf8))]))
+    let manager = Wire.automatic.manager(server)
+    let changing = Intercept { request, _, next in
+      var response = try await next(request)
+      response.headers["X-Gone"] = nil
+      response.headers["X-New"] = "ü"
+      response.headers["X-A"] = "6"
+      return response
+    }
+    if isAround { manager.middleware = [changing] } else { manager.attemptMiddleware = [changing] }
+    let response = try await manager.response(to: Probe<EmptyResponse>())
+    #expect(
+      response.headerFields.map { "\($0.name): \($0.value)" } == [
+        "X-B: 1", "Set-Cookie: a=1; Path=/", "Set-Cookie: b=ü; Path=/", "X-b: 3", "X-Folded: 4 5", "Content-Length: 0",
+        "X-A: 6", "X-New: ü",
+      ])
+    #expect(response.reasonPhrase == "As It Is" && response.protocolVersion == "HTTP/1.1")
+  }
+
   @Test func endpointsUseMiddleware() async throws {
     server.route("/item") {
       $0.headers["X-Call"] == "a" && $0.headers["X-Attempt"] == "b" ? .json(Item(id: 1)) : .status(400)

@@ -47,6 +47,18 @@ import Testing
     #expect(head.values("b") == ["café"])
   }
 
+  @Test func changedHeadKeepsTheOtherBytes() throws {
+    let text = Array("HTTP/1.1 200 OK\nA: caf".utf8) + [0xe9] + Array("\nB: 1\n  2\nb: 3\r\nC: x\r\n\r\n".utf8)
+    let fields: HeaderFieldList = ["D": "ü"]
+    let kept = try #require(head(text).changed(status: 200, keeping: { $0 != "c" }, adding: fields))
+    let expected = "HTTP/1.1 200 OK\r\nA: caf\u{e9}\r\nB: 1\r\n 2\r\nb: 3\r\nD: "
+    #expect(kept.bytes.dropLast(6).elementsEqual(expected.unicodeScalars.map { UInt8($0.value) }))
+    #expect(kept.fields.map(\.value) == ["café", "1 2", "3", "ü"])
+    let other = try #require(head(text).changed(status: 404, keeping: { $0 == "c" }, adding: HeaderFieldList()))
+    #expect(String(decoding: other.bytes, as: UTF8.self) == "HTTP/1.1 404 \r\nC: x\r\n\r\n")
+    #expect(other.reasonPhrase.isEmpty && other.statusCode == 404)
+  }
+
   @Test func addedFieldLeavesTheReceivedBytes() throws {
     for end in ["\r\n\r\n", "\n\n", ""] {
       let received = Array("HTTP/1.0 200 As It Is\r\nB: x\r\n folded\r\nA: caf".utf8) + [0xe9]

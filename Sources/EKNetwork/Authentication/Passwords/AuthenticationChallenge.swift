@@ -57,6 +57,7 @@ struct DigestChallenge: Equatable, Sendable {
   }
 
   private static let maximumSize = 8192
+  private static let maximumDomainSize = 2048
 
   let realm: String
   private(set) var nonce: String
@@ -76,6 +77,8 @@ struct DigestChallenge: Equatable, Sendable {
   private let isLatin1: Bool
   /// Whether only the nonce was too old (§3.3).
   let isStale: Bool
+  /// The URIs of the protection space (§3.3), separated by blanks; empty for all of the server.
+  private let domain: String
 
   /// Returns `nil` for what is not Digest, lacks what it needs, or asks for what is not supported: another algorithm, or
   /// `auth-int` alone.
@@ -99,6 +102,7 @@ struct DigestChallenge: Equatable, Sendable {
     opaque = parameters["opaque"]
     hashesUser = parameters["userhash"]?.lowercased() == "true"
     isStale = parameters["stale"]?.lowercased() == "true"
+    domain = parameters["domain"].flatMap { $0.utf8.count <= Self.maximumDomainSize ? $0 : nil } ?? ""
     isLatin1 = ObsoleteText.isCarried(in: realm) && parameters["charset"]?.lowercased() != "utf-8"
     self.realm = realm
     self.nonce = nonce
@@ -116,6 +120,19 @@ struct DigestChallenge: Equatable, Sendable {
     challenges.compactMap(DigestChallenge.init).reduce(nil) { best, next in
       guard let best, best.algorithm.rawValue >= next.algorithm.rawValue else { return next }
       return best
+    }
+  }
+
+  /// Whether the protection space is all of the server (§3.3).
+  var coversOrigin: Bool { domain.allSatisfy { $0 == " " } }
+
+  /// Returns how the paths of the protection space begin that the server names (§3.3). Those at other origins do not count:
+  /// the password is for one.
+  func paths(at origin: Origin) -> [String] {
+    domain.split(separator: " ").compactMap { uri in
+      if uri.hasPrefix("/"), !uri.hasPrefix("//") { return String(uri) }
+      guard let url = URL(string: String(uri)), Origin(url) == origin else { return nil }
+      return url.pathOrRoot
     }
   }
 
@@ -171,5 +188,13 @@ struct DigestChallenge: Equatable, Sendable {
 
   private static func quoted(_ text: String) -> String {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+}
+
+extension URL {
+  /// The path as it is sent (RFC 9112 §3.2.1).
+  var pathOrRoot: String {
+    let path = path(percentEncoded: true)
+    return path.isEmpty ? "/" : path
   }
 }

@@ -49,6 +49,9 @@ struct PasswordAuthenticator {
 
   /// How many passwords are remembered.
   private static let capacity = 256
+  /// How many protection spaces are remembered for each, and how many paths for each of them.
+  private static let maximumSpaces = 8
+  private static let maximumPaths = 16
   /// How many servers are remembered to have asked for Digest: at least as many as there are passwords.
   private static let serverCapacity = 4096
   /// How often one request may be sent again: a nonce may be too old once.
@@ -65,7 +68,21 @@ struct PasswordAuthenticator {
     }
   }
 
-  private var uses: [Key: DigestUse] = [:]
+  /// A protection space: the realm of the challenge at the origin of the key (RFC 7616 §3.3).
+  private struct Space {
+    var use: DigestUse
+    /// How the paths of its requests begin: those that the server has named, and those where it has asked.
+    var paths: [String]
+
+    /// Returns how much of a path is known to belong to the space; `nil` if the path does not belong to it.
+    func reach(of path: String) -> Int? {
+      let reach = paths.lazy.filter { path.hasPrefix($0) }.map(\.utf8.count).max()
+      return reach ?? (use.challenge.coversOrigin ? 0 : nil)
+    }
+  }
+
+  /// The spaces in which a password was asked for, the last at the end. A nonce and a key belong to one of them.
+  private var spaces: [Key: [Space]] = [:]
   /// The keys, the oldest first.
   private var order: [Key] = []
   /// The servers that have asked for Digest, for whichever password. In a memory of their own: many users of one server
@@ -76,27 +93,39 @@ struct PasswordAuthenticator {
   /// Returns what to send before the server asks. A password that it has not accepted is only sent when asked for: servers
   /// count the failures.
   ///
-  /// - Parameter unasked: What to send to a server that has not asked for Digest before.
-  mutating func scheme(for key: Key, unasked: Scheme? = nil) -> Scheme? {
-    guard let use = uses[key] else { return digestServers[Server(key)] == nil ? unasked : nil }
-    return use.isAccepted ? next(use, for: key) : nil
+  /// - Parameters:
+  ///   - path: The path of the request.
+  ///   - unasked: What to send to a server that has not asked for Digest before.
+  mutating func scheme(for key: Key, at path: String, unasked: Scheme? = nil) -> Scheme? {
+    guard let known = spaces[key] else { return digestServers[Server(key)] == nil ? unasked : nil }
+    var best: (use: DigestUse, reach: Int)?
+    for space in known {
+      guard let reach = space.reach(of: path), reach >= best?.reach ?? 0 else { continue }
+      best = (space.use, reach)
+    }
+    guard let use = best?.use, use.isAccepted else { return nil }
+    return next(use, for: key)
   }
 
   /// Records that the server has accepted the password, and which nonce it expects next (RFC 7616 §3.5); `nil` for the same.
   mutating func accepted(_ use: DigestUse, nextNonce: String? = nil, for key: Key) {
-    guard var known = uses[key], known.challenge.nonce == use.challenge.nonce else { return }
+    guard let index = index(of: use.challenge.realm, for: key), var known = spaces[key]?[index].use,
+      known.challenge.nonce == use.challenge.nonce
+    else { return }
     known.isAccepted = true
     if let next = nextNonce.flatMap({ known.challenge.followed(by: $0) }) { (known.challenge, known.count) = (next, 0) }
-    uses[key] = known
+    spaces[key]?[index].use = known
   }
 
   /// Returns what to send after the challenges of a 401; `nil` if the password was not accepted, or must not be sent.
   ///
   /// - Parameters:
+  ///   - path: The path of the request.
   ///   - sent: What the request was sent with; `nil` if nothing.
   ///   - retryCount: How often it was sent again for a challenge.
   mutating func scheme(
-    after challenges: [AuthenticationChallenge], for key: Key, sent: Scheme?, retryCount: Int, clientNonce: String
+    after challenges: [AuthenticationChallenge], for key: Key, at path: String, sent: Scheme?, retryCount: Int,
+    clientNonce: String
   ) -> Scheme? {
     let best = DigestChallenge.best(of: challenges)
     if best != nil { noteDigest(Server(key)) }
@@ -105,26 +134,50 @@ struct PasswordAuthenticator {
       let offersBasic = challenges.contains { $0.scheme == "basic" && $0.parameters["realm"] != nil }
       return offersBasic && digestServers[Server(key)] == nil && sent == nil ? .basic : nil
     }
+    let index = index(of: challenge.realm, for: key)
+    let known = index.flatMap { spaces[key]?[$0].use }
     var usedNonce: String?
-    if case .digest(let use)? = sent { usedNonce = use.challenge.nonce }
+    // What was sent for another realm says nothing about the password for this one.
+    if case .digest(let use)? = sent, use.challenge.realm == challenge.realm { usedNonce = use.challenge.nonce }
     // §3.3: another nonce, without a word about the last one, means that the password is wrong, unless it was accepted with
     // that nonce in an earlier request.
     guard challenge.isStale || challenge.nonce != usedNonce && retryCount == 0 else {
-      if uses[key]?.challenge.nonce == usedNonce { uses[key]?.isAccepted = false }
+      if let index, known?.challenge.nonce == usedNonce { spaces[key]?[index].use.isAccepted = false }
       return nil
     }
+    var use = DigestUse(challenge: challenge, sessionNonce: clientNonce, count: 0)
     // Several requests may be asked at once with the same nonce, of which each use has a number of its own.
-    if let known = uses[key], known.challenge.nonce == challenge.nonce {
-      return next(
-        DigestUse(
-          challenge: challenge, sessionNonce: known.sessionNonce, count: known.count, isAccepted: known.isAccepted),
-        for: key)
+    if let known, known.challenge.nonce == challenge.nonce {
+      use = DigestUse(
+        challenge: challenge, sessionNonce: known.sessionNonce, count: known.count, isAccepted: known.isAccepted)
     }
-    return next(DigestUse(challenge: challenge, sessionNonce: clientNonce, count: 0), for: key)
+    noteSpace(of: use, for: key, askedAt: path)
+    return next(use, for: key)
   }
 
   /// Returns what to send with the same request once more.
-  mutating func scheme(after sent: DigestUse, for key: Key) -> Scheme? { next(uses[key] ?? sent, for: key) }
+  mutating func scheme(after sent: DigestUse, for key: Key) -> Scheme? {
+    let index = index(of: sent.challenge.realm, for: key)
+    return next(index.flatMap { spaces[key]?[$0].use } ?? sent, for: key)
+  }
+
+  private func index(of realm: String, for key: Key) -> Int? {
+    spaces[key]?.firstIndex { $0.use.challenge.realm == realm }
+  }
+
+  private mutating func noteSpace(of use: DigestUse, for key: Key, askedAt path: String) {
+    if spaces[key] == nil {
+      order.append(key)
+      if order.count > Self.capacity { spaces[order.removeFirst()] = nil }
+    }
+    var known = spaces[key] ?? []
+    var asked = index(of: use.challenge.realm, for: key).map { known.remove(at: $0).paths } ?? []
+    // As for Basic (RFC 7617 §2.2): what is beside the path, and below, is likely to belong to the same space.
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
+    for path in use.challenge.paths(at: key.origin) + [folder] where !asked.contains(path) { asked.append(path) }
+    known.append(Space(use: use, paths: asked.suffix(Self.maximumPaths)))
+    spaces[key] = known.suffix(Self.maximumSpaces)
+  }
 
   private mutating func noteDigest(_ server: Server) {
     lastChallenge += 1
@@ -140,10 +193,7 @@ struct PasswordAuthenticator {
     // No number is used twice with a nonce.
     guard use.count < .max else { return nil }
     use.count += 1
-    if uses.updateValue(use, forKey: key) == nil {
-      order.append(key)
-      if order.count > Self.capacity { uses[order.removeFirst()] = nil }
-    }
+    if let index = index(of: use.challenge.realm, for: key) { spaces[key]?[index].use = use }
     return .digest(use)
   }
 }

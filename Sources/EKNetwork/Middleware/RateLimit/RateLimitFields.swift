@@ -126,14 +126,6 @@ final class RateLimitLine: Sendable {
     var lastID: UInt64 = 0
   }
 
-  /// The work to do outside of the lock.
-  private struct Consequences {
-    var released: [(waiter: Waiter, refusedFor: Duration?)] = []
-    /// The generation of the requests that are released.
-    var generation = 0
-    var timer: Task<Void, Never>?
-  }
-
   /// The maximum number of keys; further ones are not limited.
   static let maximumKeys = 1_000
 
@@ -155,23 +147,17 @@ final class RateLimitLine: Sendable {
   /// - Returns: The generation for ``leave(_:of:report:)``, which has to be called after it has been sent; `nil` if the
   ///   request is not counted.
   func enter(_ key: Key) async throws -> Int? {
-    let now = clock.now()
     // Most requests do not wait, and need no continuation.
-    let (arrival, generation) = book.withLock { book -> (Arrival?, Int?) in
-      guard makeRoom(for: key, in: &book, at: now) else { return (nil, nil) }
-      let arrival = book.entries[key]?.state.arriveIfOpen(at: now)
-      return (arrival, book.entries[key]?.state.generation)
-    }
-    switch arrival {
-    case nil: return nil
-    case .go: return generation
-    case .wait, .refuse: break
-    }
+    guard let (arrival, generation) = admit(key, { $0.arriveIfOpen(at: $1) }) else { return nil }
+    if arrival == .go { return generation }
     let id = book.withLock { $0.lastID.increment() }
     return try await withCancellableContinuation { continuation in
       wait(continuation, id: id, for: key)
     } leave: {
-      self.abandon(id, of: key)
+      self.change(key) { entry, _ in
+        entry.state.leave(id)
+        return entry.waiters.removeValue(forKey: id)
+      }
     }
   }
 
@@ -179,38 +165,24 @@ final class RateLimitLine: Sendable {
   ///
   /// - Returns: As ``enter(_:)``.
   func enterAtOnce(_ key: Key) -> Int? {
-    let now = clock.now()
-    return book.withLock { book in
-      guard makeRoom(for: key, in: &book, at: now) else { return nil }
-      book.entries[key]?.state.arriveInside(at: now)
-      return book.entries[key]?.state.generation
-    }
+    admit(key) { state, now in
+      state.arriveInside(at: now)
+      return .go
+    }?.generation
   }
 
   /// Records the response or failure of a request that was admitted.
   func leave(_ key: Key, of generation: Int, report: RateLimitReport?) {
-    let now = clock.now()
-    let consequences = book.withLock { book in
-      book.entries[key]?.state.end(report, of: generation, at: now)
-      let consequences = proceed(key, in: &book, at: now)
-      if book.entries[key]?.state.isBlank(at: now) == true { book.entries[key] = nil }
-      return consequences
-    }
-    carryOut(consequences, host: key.origin.host)
+    change(key) { entry, now in entry.state.end(report, of: generation, at: now) }
   }
 
   /// Stores the continuation and returns true, or resumes it.
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {
-    let now = clock.now()
-    let (arrival, generation, consequences) = book.withLock { book -> (Arrival, Int, Consequences) in
-      // The entry may have been removed meanwhile.
-      var entry = book.entries[key] ?? Entry(state: RateLimitState(rules))
+    let (arrival, generation) = change(key) { entry, now in
       let arrival = entry.state.arrive(id, at: now)
       if arrival == .wait { entry.waiters[id] = waiter }
-      book.entries[key] = entry
-      return (arrival, entry.state.generation, proceed(key, in: &book, at: now))
+      return (arrival, entry.state.generation)
     }
-    carryOut(consequences, host: key.origin.host)
     switch arrival {
     case .wait: return true
     case .go: waiter.resume(returning: generation)
@@ -220,75 +192,66 @@ final class RateLimitLine: Sendable {
     return false
   }
 
-  /// Removes and returns the continuation of a cancelled request; `nil` if it no longer waits.
-  private func abandon(_ id: UInt64, of key: Key) -> Waiter? {
+  /// Returns the generation of a request that arrives, if it may be sent; `nil` if there are too many keys for another.
+  private func admit(
+    _ key: Key, _ arrive: (inout RateLimitState, _ now: Duration) -> Arrival
+  ) -> (arrival: Arrival, generation: Int)? {
     let now = clock.now()
-    let (waiter, consequences) = book.withLock { book -> (Waiter?, Consequences) in
-      guard let waiter = book.entries[key]?.waiters.removeValue(forKey: id) else { return (nil, Consequences()) }
-      book.entries[key]?.state.leave(id)
-      return (waiter, proceed(key, in: &book, at: now))
+    return book.withLock { book in
+      guard makeRoom(for: key, in: &book, at: now) else { return nil }
+      let arrival = arrive(&book.entries[key, default: Entry(state: RateLimitState(rules))].state, now)
+      return (arrival, book.entries[key]?.state.generation ?? 0)
     }
-    carryOut(consequences, host: key.origin.host)
-    return waiter
-  }
-
-  private func wake(_ key: Key, by time: Duration) {
-    let now = clock.now()
-    let consequences = book.withLock { book in
-      // Unless another timer has taken its place.
-      if book.entries[key]?.wake == time {
-        book.entries[key]?.timer = nil
-        book.entries[key]?.wake = nil
-      }
-      return proceed(key, in: &book, at: now)
-    }
-    carryOut(consequences, host: key.origin.host)
-  }
-
-  // MARK: - Under the lock
-
-  /// Releases the requests that may be sent now, and sets the timer for the next one.
-  private func proceed(_ key: Key, in book: inout Book, at now: Duration) -> Consequences {
-    var consequences = Consequences()
-    guard let released = book.entries[key]?.state.release(at: now) else { return consequences }
-    consequences.generation = book.entries[key]?.state.generation ?? 0
-    for one in released {
-      guard let waiter = book.entries[key]?.waiters.removeValue(forKey: one.id) else { continue }
-      consequences.released.append((waiter, one.refusedFor))
-    }
-    let wake = book.entries[key]?.state.wake(at: now)
-    guard wake != book.entries[key]?.wake else { return consequences }
-    consequences.timer = book.entries[key]?.timer
-    book.entries[key]?.wake = wake
-    book.entries[key]?.timer = wake.map { wake in
-      // Detached: the timer belongs to all waiting requests, not to the task of the first one.
-      Task.detached { [weak self, clock] in
-        guard (try? await clock.sleep(wake)) != nil else { return }
-        self?.wake(key, by: wake)
-      }
-    }
-    return consequences
   }
 
   private func makeRoom(for key: Key, in book: inout Book, at now: Duration) -> Bool {
-    guard book.entries[key] == nil else { return true }
-    if book.entries.count >= Self.maximumKeys {
-      book.entries = book.entries.filter { !$0.value.state.isUnused(at: now) }
-      guard book.entries.count < Self.maximumKeys else { return false }
-    }
-    book.entries[key] = Entry(state: RateLimitState(rules))
-    return true
+    guard book.entries[key] == nil, book.entries.count >= Self.maximumKeys else { return true }
+    book.entries = book.entries.filter { !$0.value.state.isUnused(at: now) }
+    return book.entries.count < Self.maximumKeys
   }
 
-  // MARK: - Outside of the lock
-
-  private func carryOut(_ consequences: Consequences, host: String) {
-    consequences.timer?.cancel()
-    for (waiter, delay) in consequences.released {
+  /// Changes the entry of a key, then releases the requests that may be sent, and sets the timer for the next one.
+  @discardableResult
+  private func change<Value>(_ key: Key, _ change: (inout Entry, _ now: Duration) -> Value) -> Value {
+    let now = clock.now()
+    var released: [(waiter: Waiter, refusedFor: Duration?)] = []
+    var oldTimer: Task<Void, Never>?
+    let (value, generation) = book.withLock { book in
+      // Taken out: the requests that wait would be copied. The entry may have been removed meanwhile.
+      var entry = book.entries.removeValue(forKey: key) ?? Entry(state: RateLimitState(rules))
+      let value = change(&entry, now)
+      for one in entry.state.release(at: now) {
+        guard let waiter = entry.waiters.removeValue(forKey: one.id) else { continue }
+        released.append((waiter, one.refusedFor))
+      }
+      let wake = entry.state.wake(at: now)
+      if wake != entry.wake {
+        oldTimer = entry.timer
+        entry.wake = wake
+        entry.timer = wake.map { timer(key, $0) }
+      }
+      if !entry.state.isBlank(at: now) { book.entries[key] = entry }
+      return (value, entry.state.generation)
+    }
+    oldTimer?.cancel()
+    for (waiter, delay) in released {
       if let delay {
-        waiter.resume(throwing: RateLimiter.LimitError(host: host, reason: .waitTooLong, retryAfter: delay))
+        waiter.resume(
+          throwing: RateLimiter.LimitError(host: key.origin.host, reason: .waitTooLong, retryAfter: delay))
       } else {
-        waiter.resume(returning: consequences.generation)
+        waiter.resume(returning: generation)
+      }
+    }
+    return value
+  }
+
+  private func timer(_ key: Key, _ wake: Duration) -> Task<Void, Never> {
+    // Detached: the timer belongs to all waiting requests, not to the task of the first one.
+    Task.detached { [weak self, clock] in
+      guard (try? await clock.sleep(wake)) != nil else { return }
+      self?.change(key) { entry, _ in
+        // Unless another timer has taken its place.
+        if entry.wake == wake { (entry.timer, entry.wake) = (nil, nil) }
       }
     }
   }

@@ -91,7 +91,7 @@ struct RateLimitState: Sendable {
   ///   - generation: The generation when the request was admitted.
   mutating func end(_ report: RateLimitReport?, of generation: Int, at now: Duration) {
     let others = sent[generation, default: 0] - 1
-    sent[generation] = others == 0 ? nil : others
+    sent[generation] = others > 0 ? others : nil
     if report?.isOfNothingSent == true { return }
     let quotas = report?.quotas ?? []
     for (name, allowance) in allowances where !quotas.contains(where: { $0.name == name }) {

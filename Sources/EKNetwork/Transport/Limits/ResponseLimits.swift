@@ -86,7 +86,7 @@ final class FailedBody: TransportBody {
 }
 
 /// An error thrown when a response is larger than its request allows. It is never retried.
-public struct ResponseLimitError: NonRetriableError, LocalizedError, CustomStringConvertible, Equatable, Sendable {
+public struct ResponseLimitError: NonRetriableError, LocalizedError, Redacted, Equatable, Sendable {
   /// The limits that a response can exceed.
   public enum Limit: Equatable, Sendable {
     /// The request's `maximumResponseSize`, in bytes.
@@ -113,7 +113,9 @@ public struct ResponseLimitError: NonRetriableError, LocalizedError, CustomStrin
   public var errorDescription: String? { reason }
 
   /// The ``errorDescription`` and the URL, which is what `print` shows. Of the query only the names are shown.
-  public var description: String { url.map { "\(reason): \($0.redactedForLog)" } ?? reason }
+  public var description: String { redacted }
+
+  var redacted: String { url.map { "\(reason): \($0.redactedForLog)" } ?? reason }
 
   private var reason: String {
     switch limit {

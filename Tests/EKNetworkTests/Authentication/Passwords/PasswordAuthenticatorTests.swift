@@ -26,11 +26,11 @@ import Testing
   private let basic = AuthenticationChallenge.all(in: "Basic realm=\"r\"")
 
   private mutating func scheme(
-    after challenges: [AuthenticationChallenge], for other: PasswordAuthenticator.Key? = nil, sent: Scheme? = nil,
-    retryCount: Int = 0, clientNonce: String = "c"
+    after challenges: [AuthenticationChallenge], for other: PasswordAuthenticator.Key? = nil,
+    at path: String = "/", sent: Scheme? = nil, retryCount: Int = 0, clientNonce: String = "c"
   ) -> Scheme? {
     authenticator.scheme(
-      after: challenges, for: other ?? key, sent: sent, retryCount: retryCount, clientNonce: clientNonce)
+      after: challenges, for: other ?? key, at: path, sent: sent, retryCount: retryCount, clientNonce: clientNonce)
   }
 
   /// The server accepts what was sent.
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test mutating func nothingIsSentBeforeTheServerAsks() {
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
     #expect(scheme(after: []) == nil)
     #expect(scheme(after: AuthenticationChallenge.all(in: "Negotiate, Bearer realm=r, Basic")) == nil)
   }
@@ -55,7 +55,7 @@ import Testing
     let first = parameters(sent)
     #expect(first["nonce"] == "n" && first["nc"] == "00000001")
     accept(sent)
-    let second = parameters(authenticator.scheme(for: key))
+    let second = parameters(authenticator.scheme(for: key, at: "/"))
     #expect(second["nonce"] == "n" && second["nc"] == "00000002")
   }
 
@@ -75,7 +75,7 @@ import Testing
     #expect(parameters(first, clientNonce: "1")["cnonce"] == "1")
     accept(first)
     let asked = scheme(after: challenge, clientNonce: "2")
-    let advance = authenticator.scheme(for: key)
+    let advance = authenticator.scheme(for: key, at: "/")
     for (scheme, nonce) in [(asked, "2"), (advance, "3")] {
       #expect(parameters(scheme, clientNonce: nonce)["cnonce"] == (algorithm == "MD5" ? nonce : "1"))
     }
@@ -88,7 +88,7 @@ import Testing
     authenticator.accepted(use, nextNonce: "m", for: key)
     // Of a request that was sent before.
     authenticator.accepted(use, nextNonce: "k", for: key)
-    let next = parameters(authenticator.scheme(for: key), clientNonce: "2")
+    let next = parameters(authenticator.scheme(for: key, at: "/"), clientNonce: "2")
     #expect(next["nonce"] == "m" && next["nc"] == "00000001")
     func hash(_ text: String) -> String { MD5.hexadecimal(Array(text.utf8)) }
     let isSession = algorithm == "MD5-sess"
@@ -101,7 +101,7 @@ import Testing
   mutating func nextNonceThatCannotBeSentIsNotUsed(_ nonce: String) {
     guard case .digest(let use)? = scheme(after: digest("n")) else { return #expect(Bool(false)) }
     authenticator.accepted(use, nextNonce: nonce, for: key)
-    let next = parameters(authenticator.scheme(for: key))
+    let next = parameters(authenticator.scheme(for: key, at: "/"))
     #expect(next["nonce"] == "n" && next["nc"] == "00000002")
   }
 
@@ -117,8 +117,83 @@ import Testing
       PasswordAuthenticator.Key(credential: key.credential, origin: elsewhere, trust: nil),
       PasswordAuthenticator.Key(credential: key.credential, origin: key.origin, trust: "other"),
     ] {
-      #expect(authenticator.scheme(for: other) == nil)
+      #expect(authenticator.scheme(for: other, at: "/") == nil)
     }
+  }
+
+  private func digest(_ nonce: String, realm: String, domain: String? = nil) -> [AuthenticationChallenge] {
+    let domain = domain.map { ", domain=\"\($0)\"" } ?? ""
+    return AuthenticationChallenge.all(in: "Digest realm=\(realm), qop=auth, nonce=\(nonce)\(domain)")
+  }
+
+  private mutating func advance(_ path: String) -> [String: String] {
+    parameters(authenticator.scheme(for: key, at: path))
+  }
+
+  /// RFC 7616 §3.3: a protection space is a realm of a server.
+  @Test mutating func realmsHaveNoncesOfTheirOwn() {
+    let first = scheme(after: digest("n", realm: "a"), at: "/a/1")
+    accept(first)
+    let second = scheme(after: digest("m", realm: "b"), at: "/b/1")
+    #expect(parameters(second)["realm"] == "b" && parameters(second)["nc"] == "00000001")
+    // The password has not been accepted there yet.
+    #expect(advance("/b/2").isEmpty)
+    accept(second)
+    for number in 2...3 {
+      let (a, b) = (advance("/a/2"), advance("/b/2"))
+      #expect(a["realm"] == "a" && a["nonce"] == "n" && a["nc"] == "0000000\(number)")
+      #expect(b["realm"] == "b" && b["nonce"] == "m" && b["nc"] == "0000000\(number)")
+    }
+    // Of both it is only known that they cover the server: the last that has asked is tried.
+    #expect(advance("/c")["realm"] == "b")
+  }
+
+  /// It was not asked for there.
+  @Test mutating func challengeOfAnotherRealmDoesNotRejectThePassword() {
+    let first = scheme(after: digest("n", realm: "a"), at: "/a/1")
+    accept(first)
+    let second = scheme(after: digest("n", realm: "b"), at: "/a/b/1", sent: first)
+    #expect(parameters(second)["realm"] == "b")
+    #expect(scheme(after: digest("n", realm: "b"), at: "/a/b/1", sent: second, retryCount: 1) == nil)
+    #expect(advance("/a/b/1").isEmpty)
+    #expect(advance("/a/1")["nc"] == "00000002")
+  }
+
+  @Test mutating func nextNonceBelongsToItsRealm() {
+    guard case .digest(let a)? = scheme(after: digest("n", realm: "a"), at: "/a/1"),
+      case .digest(let b)? = scheme(after: digest("n", realm: "b"), at: "/b/1")
+    else { return #expect(Bool(false)) }
+    authenticator.accepted(a, nextNonce: "next", for: key)
+    authenticator.accepted(b, for: key)
+    #expect(advance("/a/1")["nonce"] == "next")
+    #expect(advance("/b/1")["nonce"] == "n")
+    #expect(parameters(authenticator.scheme(after: b, for: key))["nonce"] == "n")
+  }
+
+  /// RFC 7616 §3.3: what begins with a URI of the domain belongs to it; without one, all of the server.
+  @Test(
+    arguments: [
+      ("/x", ["/x", "/x/y", "/asked/2"], ["/", "/y", "/asked"]),
+      ("/x http://a/y/ http://b/z //b/w z", ["/x", "/y/1", "/asked/2"], ["/y", "/z", "/w", "/"]),
+      ("http://a", ["/", "/x"], []), ("", ["/", "/x"], []), (" ", ["/"], []), (nil, ["/", "/x"], []),
+    ] as [(String?, [String], [String])])
+  mutating func domainSaysWhereItIsSentInAdvance(_ domain: String?, _ inside: [String], _ outside: [String]) {
+    let sent = scheme(after: digest("n", realm: "r", domain: domain), at: "/asked/1")
+    accept(sent)
+    for path in inside { #expect(!advance(path).isEmpty, "\(path)") }
+    for path in outside { #expect(advance(path).isEmpty, "\(path)") }
+    // Nor is it sent in the clear.
+    #expect(authenticator.scheme(for: key, at: "/elsewhere", unasked: .basic) != .basic)
+  }
+
+  /// A server could invent realms.
+  @Test mutating func noMoreThanSomeRealmsAreRemembered() {
+    for number in 0..<100 {
+      let sent = scheme(after: digest("n", realm: "r\(number)"), at: "/\(number)/1")
+      accept(sent)
+    }
+    #expect(advance("/99/1")["realm"] == "r99" && advance("/92/1")["realm"] == "r92")
+    #expect(advance("/91/1")["realm"] == "r99")
   }
 
   @Test mutating func wrongPasswordIsSentOnce() throws {
@@ -130,22 +205,22 @@ import Testing
   /// The server may count the failures.
   @Test mutating func onlyAcceptedPasswordIsSentInAdvance() throws {
     let first = scheme(after: digest("1"))
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
     #expect(scheme(after: digest("2"), sent: first, retryCount: 1) == nil)
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
     let second = scheme(after: digest("3"))
     accept(second)
-    let advance = authenticator.scheme(for: key)
+    let advance = authenticator.scheme(for: key, at: "/")
     #expect(parameters(advance)["nc"] == "00000002")
     // It has changed meanwhile.
     let third = scheme(after: digest("4"), sent: advance)
     #expect(scheme(after: digest("5"), sent: third, retryCount: 1) == nil)
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
     let fourth = scheme(after: digest("6"))
     accept(fourth)
-    let last = authenticator.scheme(for: key)
+    let last = authenticator.scheme(for: key, at: "/")
     #expect(scheme(after: digest("6"), sent: last) == nil)
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
   }
 
   @Test mutating func staleNonceIsReplacedOnce() throws {
@@ -159,7 +234,7 @@ import Testing
   @Test mutating func rememberedNonceMayBeTooOld() throws {
     let first = scheme(after: digest("1"))
     accept(first)
-    let advance = authenticator.scheme(for: key)
+    let advance = authenticator.scheme(for: key, at: "/")
     #expect(scheme(after: digest("1"), sent: advance) == nil)
     let second = scheme(after: digest("2"), sent: advance)
     #expect(parameters(second)["nonce"] == "2")
@@ -172,7 +247,7 @@ import Testing
     let field = first?.authorization(as: key.credential, method: "GET", target: "/", clientNonce: "c")
     #expect(field == "Basic dTpw")
     #expect(scheme(after: basic, sent: first, retryCount: 1) == nil)
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
     // In advance, from the URL.
     #expect(scheme(after: basic, sent: .basic) == nil)
     let second = scheme(after: digest("n"), sent: .basic)
@@ -183,9 +258,9 @@ import Testing
   @Test mutating func passwordIsNotRevealedAfterDigest() {
     let sent = scheme(after: digest("n"))
     #expect(scheme(after: basic) == nil)
-    #expect(authenticator.scheme(for: key, unasked: .basic) == nil)
+    #expect(authenticator.scheme(for: key, at: "/", unasked: .basic) == nil)
     accept(sent)
-    #expect(authenticator.scheme(for: key, unasked: .basic) != .basic)
+    #expect(authenticator.scheme(for: key, at: "/", unasked: .basic) != .basic)
   }
 
   @Test(arguments: ["algorithm=SHA-512-256", "qop=auth-int"])
@@ -204,12 +279,12 @@ import Testing
     for (user, password) in [("u", "q"), ("v", "p")] {
       let other = PasswordAuthenticator.Key(
         credential: PasswordCredential(user: user, password: password), origin: key.origin, trust: nil)
-      #expect(authenticator.scheme(for: other, unasked: .basic) == nil)
+      #expect(authenticator.scheme(for: other, at: "/", unasked: .basic) == nil)
       #expect(scheme(after: basic, for: other) == nil)
     }
     let elsewhere = PasswordAuthenticator.Key(
       credential: key.credential, origin: try Self.origin("http://b"), trust: nil)
-    #expect(authenticator.scheme(for: elsewhere, unasked: .basic) == .basic)
+    #expect(authenticator.scheme(for: elsewhere, at: "/", unasked: .basic) == .basic)
   }
 
   /// A gateway may have a password for each of its users.
@@ -219,7 +294,7 @@ import Testing
         credential: PasswordCredential(user: "u\(number)", password: "p"), origin: key.origin, trust: nil)
       _ = scheme(after: digest("n"), for: other)
     }
-    #expect(authenticator.scheme(for: key, unasked: .basic) == nil)
+    #expect(authenticator.scheme(for: key, at: "/", unasked: .basic) == nil)
     #expect(scheme(after: basic) == nil)
   }
 
@@ -229,12 +304,12 @@ import Testing
       let key = PasswordAuthenticator.Key(credential: key.credential, origin: origin, trust: nil)
       let sent = scheme(after: digest("n"), for: key)
       accept(sent, for: key)
-      #expect(authenticator.scheme(for: key) != nil)
+      #expect(authenticator.scheme(for: key, at: "/") != nil)
     }
-    #expect(authenticator.scheme(for: key) == nil)
+    #expect(authenticator.scheme(for: key, at: "/") == nil)
     let first = PasswordAuthenticator.Key(
       credential: key.credential, origin: try Self.origin("http://a:1000"), trust: nil)
-    #expect(authenticator.scheme(for: first) == nil)
+    #expect(authenticator.scheme(for: first, at: "/") == nil)
   }
 
   @Test func customSessionHasOneKnowledge() throws {
@@ -250,14 +325,14 @@ import Testing
     let (challenges, key) = (digest("n"), key)
     let (session, other) = (Session(), Session())
     let isAccepted = authenticators(session)[0].withLock { authenticator in
-      let sent = authenticator.scheme(after: challenges, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+      let sent = authenticator.scheme(after: challenges, for: key, at: "/", sent: nil, retryCount: 0, clientNonce: "c")
       guard case .digest(let use)? = sent else { return false }
       authenticator.accepted(use, for: key)
       return true
     }
     #expect(isAccepted)
     let known = (authenticators(session) + authenticators(other)).map { authenticator in
-      authenticator.withLock { $0.scheme(for: key) != nil }
+      authenticator.withLock { $0.scheme(for: key, at: "/") != nil }
     }
     #expect(known == [true, true, false, false])
   }

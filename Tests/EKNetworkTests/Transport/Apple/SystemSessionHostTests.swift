@@ -66,13 +66,13 @@ struct SystemSessionHostTests {
       credential: PasswordCredential(user: "u", password: "p"), origin: try #require(Origin(url)), trust: nil)
     let challenges = AuthenticationChallenge.all(in: "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")
     let asked = hosts[0].settings.authenticator.withLock {
-      $0.scheme(after: challenges, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+      $0.scheme(after: challenges, for: key, at: "/", sent: nil, retryCount: 0, clientNonce: "c")
     }
     #expect(asked != nil)
     let basic = AuthenticationChallenge.all(in: "Basic realm=\"r\"")
     let isBasicSent = hosts.map { host in
       let scheme = host.settings.authenticator.withLock {
-        $0.scheme(after: basic, for: key, sent: nil, retryCount: 0, clientNonce: "c")
+        $0.scheme(after: basic, for: key, at: "/", sent: nil, retryCount: 0, clientNonce: "c")
       }
       return scheme != nil
     }

@@ -117,6 +117,7 @@ extension CacheEntry {
       return nil
     }
     head.isStored = status.forwardStatus == nil
+    head.isReceived = false
     if !content.isEmpty, let onReceive, onReceive.observes(head) {
       onReceive.report(Int64(content.count), Int64(content.count))
     }

@@ -31,6 +31,8 @@ extension CachingTransport {
     }
     guard let code = response.head.statusCode else { return response }
     if isValidating, code == 304, let entry {
+      // The stored response that is returned instead says nothing about the password.
+      request.hop.notePassword(provenBy: response.head, of: wire)
       guard Freshening.applies(response.head.fields, to: entry.response.fields) else {
         // The 304 is for a version other than the stored one (RFC 9111 §4.3.4).
         response.body.cancel()
