@@ -95,7 +95,7 @@ extension NetworkManager {
     // Unchecked: by its documentation, the closure may be called on any thread.
     nonisolated(unsafe) let decoder = responseDecoder(for: request)
     return CachedLoad(
-      policy: policy, key: isCached ? CacheKey(hop) : nil, store: cache,
+      policy: policy, key: isCached ? CacheKey(hop, decodesContent: request.decodesContent) : nil, store: cache,
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
       fetch: { lookup, isFirst in
         let token = token()
@@ -108,8 +108,8 @@ extension NetworkManager {
           let kept = lookup.kept(of: sent, ttl: ttl, at: Date())
           return .init(entry: entry, kept: kept, sent: sent.own, found: lookup.found(for: sent))
         }
-        return .init(
-          entry: entry, kept: isCached ? CacheKey(responseTo: sent).map { (entry, $0) } : nil, sent: sent.own)
+        let key = isCached ? CacheKey(responseTo: sent, decodesContent: request.decodesContent) : nil
+        return .init(entry: entry, kept: key.map { (entry, $0) }, sent: sent.own)
       },
       decode: { entry, sent in
         guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
