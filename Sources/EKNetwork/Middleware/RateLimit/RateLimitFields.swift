@@ -20,8 +20,8 @@ enum RateLimitFields {
   /// `"burst";r=3;t=10, "day";r=900;t=36000`
   private static func items(_ value: String, policies: String?) -> [Quota] {
     var known: [String: [String: String]] = [:]
-    for (name, parameters) in list(policies ?? "") ?? [] { known[name] = parameters }
-    return (list(value) ?? []).compactMap { name, parameters in
+    for (name, parameters) in list(policies ?? "") { known[name] = parameters }
+    return list(value).compactMap { name, parameters in
       let policy = known[name] ?? [:]
       // Quotas of bytes and of concurrent requests are not counted here.
       guard policy["qu"].map({ Substring($0).unquoted() }) ?? "requests" == "requests" else { return nil }
@@ -76,15 +76,10 @@ enum RateLimitFields {
 
   // MARK: - Structured fields (RFC 9651)
 
-  /// Parses a list of items with parameters; returns `nil` if one of them is invalid, because the whole field is
-  /// ignored then (§4.2).
-  private static func list(_ value: String) -> [Member]? {
-    var members: [Member] = []
-    for text in FieldList.members(value) {
-      guard let member = member(text) else { return nil }
-      members.append(member)
-    }
-    return members
+  /// Parses a list of items with parameters. If one of them is invalid, the whole field is ignored (§4.2).
+  private static func list(_ value: String) -> [Member] {
+    let members = FieldList.members(value).map(member)
+    return members.contains { $0 == nil } ? [] : members.compactMap(\.self)
   }
 
   private static func member(_ text: Substring) -> Member? {
@@ -117,8 +112,7 @@ final class RateLimitLine: Sendable {
   private struct Entry {
     var state: RateLimitState
     var waiters: [UInt64: Waiter] = [:]
-    var timer: Task<Void, Never>?
-    var wake: Duration?
+    var timer: (wake: Duration, task: Task<Void, Never>)?
   }
 
   private struct Book {
@@ -157,16 +151,12 @@ final class RateLimitLine: Sendable {
   func enter(_ key: Key) async throws -> Int? {
     let now = clock.now()
     // Most requests do not wait, and need no continuation.
-    let (arrival, generation) = book.withLock { book -> (Arrival?, Int?) in
-      guard makeRoom(for: key, in: &book, at: now) else { return (nil, nil) }
-      let arrival = book.entries[key]?.state.arriveIfOpen(at: now)
-      return (arrival, book.entries[key]?.state.generation)
+    let (isCounted, generation) = book.withLock { book -> (Bool, Int?) in
+      guard makeRoom(for: key, in: &book, at: now) else { return (false, nil) }
+      let isOpen = book.entries[key]?.state.arriveIfOpen(at: now) == .go
+      return (true, isOpen ? book.entries[key]?.state.generation : nil)
     }
-    switch arrival {
-    case nil: return nil
-    case .go: return generation
-    case .wait, .refuse: break
-    }
+    guard isCounted, generation == nil else { return generation }
     let id = book.withLock { $0.lastID.increment() }
     return try await withCancellableContinuation { continuation in
       wait(continuation, id: id, for: key)
@@ -189,28 +179,19 @@ final class RateLimitLine: Sendable {
 
   /// Records the response or failure of a request that was admitted.
   func leave(_ key: Key, of generation: Int, report: RateLimitReport?) {
-    let now = clock.now()
-    let consequences = book.withLock { book in
-      book.entries[key]?.state.end(report, of: generation, at: now)
-      let consequences = proceed(key, in: &book, at: now)
-      if book.entries[key]?.state.isBlank(at: now) == true { book.entries[key] = nil }
-      return consequences
-    }
-    carryOut(consequences, host: key.origin.host)
+    change(key) { $0.entries[key]?.state.end(report, of: generation, at: $1) }
   }
 
   /// Stores the continuation and returns true, or resumes it.
   private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {
-    let now = clock.now()
-    let (arrival, generation, consequences) = book.withLock { book -> (Arrival, Int, Consequences) in
+    let (arrival, generation) = change(key) { book, now -> (Arrival, Int) in
       // The entry may have been removed meanwhile.
       var entry = book.entries[key] ?? Entry(state: RateLimitState(rules))
       let arrival = entry.state.arrive(id, at: now)
       if arrival == .wait { entry.waiters[id] = waiter }
       book.entries[key] = entry
-      return (arrival, entry.state.generation, proceed(key, in: &book, at: now))
+      return (arrival, entry.state.generation)
     }
-    carryOut(consequences, host: key.origin.host)
     switch arrival {
     case .wait: return true
     case .go: waiter.resume(returning: generation)
@@ -222,32 +203,40 @@ final class RateLimitLine: Sendable {
 
   /// Removes and returns the continuation of a cancelled request; `nil` if it no longer waits.
   private func abandon(_ id: UInt64, of key: Key) -> Waiter? {
-    let now = clock.now()
-    let (waiter, consequences) = book.withLock { book -> (Waiter?, Consequences) in
-      guard let waiter = book.entries[key]?.waiters.removeValue(forKey: id) else { return (nil, Consequences()) }
+    change(key) { book, _ in
       book.entries[key]?.state.leave(id)
-      return (waiter, proceed(key, in: &book, at: now))
+      return book.entries[key]?.waiters.removeValue(forKey: id)
     }
-    carryOut(consequences, host: key.origin.host)
-    return waiter
   }
 
   private func wake(_ key: Key, by time: Duration) {
-    let now = clock.now()
-    let consequences = book.withLock { book in
+    change(key) { book, _ in
       // Unless another timer has taken its place.
-      if book.entries[key]?.wake == time {
-        book.entries[key]?.timer = nil
-        book.entries[key]?.wake = nil
-      }
-      return proceed(key, in: &book, at: now)
+      if book.entries[key]?.timer?.wake == time { book.entries[key]?.timer = nil }
     }
-    carryOut(consequences, host: key.origin.host)
   }
 
-  // MARK: - Under the lock
+  /// Changes the entry of a key, releases the requests that may be sent then, and resumes them outside of the lock.
+  private func change<Result>(_ key: Key, _ body: (inout Book, _ now: Duration) -> Result) -> Result {
+    let now = clock.now()
+    let (result, consequences) = book.withLock { book in
+      let result = body(&book, now)
+      return (result, proceed(key, in: &book, at: now))
+    }
+    consequences.timer?.cancel()
+    for (waiter, delay) in consequences.released {
+      if let delay {
+        waiter.resume(
+          throwing: RateLimiter.LimitError(host: key.origin.host, reason: .waitTooLong, retryAfter: delay))
+      } else {
+        waiter.resume(returning: consequences.generation)
+      }
+    }
+    return result
+  }
 
-  /// Releases the requests that may be sent now, and sets the timer for the next one.
+  /// Releases the requests that may be sent now, and sets the timer for the next one. An entry without a state to keep is
+  /// removed.
   private func proceed(_ key: Key, in book: inout Book, at now: Duration) -> Consequences {
     var consequences = Consequences()
     guard let released = book.entries[key]?.state.release(at: now) else { return consequences }
@@ -257,16 +246,18 @@ final class RateLimitLine: Sendable {
       consequences.released.append((waiter, one.refusedFor))
     }
     let wake = book.entries[key]?.state.wake(at: now)
-    guard wake != book.entries[key]?.wake else { return consequences }
-    consequences.timer = book.entries[key]?.timer
-    book.entries[key]?.wake = wake
-    book.entries[key]?.timer = wake.map { wake in
-      // Detached: the timer belongs to all waiting requests, not to the task of the first one.
-      Task.detached { [weak self, clock] in
-        guard (try? await clock.sleep(wake)) != nil else { return }
-        self?.wake(key, by: wake)
+    if wake != book.entries[key]?.timer?.wake {
+      consequences.timer = book.entries[key]?.timer?.task
+      book.entries[key]?.timer = wake.map { wake in
+        // Detached: the timer belongs to all waiting requests, not to the task of the first one.
+        let task = Task.detached { [weak self, clock] in
+          guard (try? await clock.sleep(wake)) != nil else { return }
+          self?.wake(key, by: wake)
+        }
+        return (wake, task)
       }
     }
+    if book.entries[key]?.state.isBlank(at: now) == true { book.entries[key] = nil }
     return consequences
   }
 
@@ -278,18 +269,5 @@ final class RateLimitLine: Sendable {
     }
     book.entries[key] = Entry(state: RateLimitState(rules))
     return true
-  }
-
-  // MARK: - Outside of the lock
-
-  private func carryOut(_ consequences: Consequences, host: String) {
-    consequences.timer?.cancel()
-    for (waiter, delay) in consequences.released {
-      if let delay {
-        waiter.resume(throwing: RateLimiter.LimitError(host: host, reason: .waitTooLong, retryAfter: delay))
-      } else {
-        waiter.resume(returning: consequences.generation)
-      }
-    }
   }
 }
