@@ -10,7 +10,9 @@ struct CacheKey: Sendable {
   let namesUser: Bool
 
   /// Creates the key of a request as it is sent, including what its session adds.
-  init(_ hop: HopRequest) {
+  ///
+  /// - Parameter decodesContent: Whether its response is stored decoded: ``TransportRequest/decodesContent``.
+  init(_ hop: HopRequest, decodesContent: Bool = true) {
     request = hop.own
     namesUser = hop.namesUser
     let sent = hop.urlRequest
@@ -26,13 +28,15 @@ struct CacheKey: Sendable {
     // Neither a name nor a value can contain a line break, and the empty line ends them: the text is unambiguous.
     let head = hop.identity.text + "\n" + lines.joined() + "\n"
     let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.httpBody ?? Data()))
-    text = "\(sent.httpMethod ?? "GET") \(sent.url?.withoutCredentials.absoluteString ?? "") \(hash)"
+    text =
+      "\(sent.httpMethod ?? "GET") \(sent.url?.withoutCredentials.absoluteString ?? "") \(hash)"
+      + (decodesContent ? "" : " encoded")
   }
 
   /// Creates the key under which the response to a request that was sent is stored; `nil` if it must not be, because it
   /// may be to another user.
-  init?(responseTo sent: HopRequest) {
+  init?(responseTo sent: HopRequest, decodesContent: Bool = true) {
     guard sent.isOfCurrentUser else { return nil }
-    self.init(sent)
+    self.init(sent, decodesContent: decodesContent)
   }
 }

@@ -35,40 +35,41 @@ struct CachedLoad<Value: Sendable>: Sendable {
 
   /// Returns the first available value, and its key if the policy requires ``fetched()`` to follow it.
   func first() async throws -> (value: Value, followed: CacheKey?) {
-    let (decision, key, stored) = isBehindMiddleware ? try await lookUpBehindMiddleware() : await lookUp()
-    guard let stored else { return (try await fetched(isFirst: !isBehindMiddleware || self.key == nil), nil) }
-    guard let key else { return (stored, nil) }
-    if decision == .serveAndRevalidate { revalidateInBackground(key, unlessFresh: true) }
-    return (stored, decision == .serveThenFetch ? key : nil)
+    guard let found = isBehindMiddleware ? try await lookUpBehindMiddleware() : await lookUp() else {
+      return (try await fetched(isFirst: !isBehindMiddleware || key == nil), nil)
+    }
+    guard let key = found.key else { return (found.value, nil) }
+    if policy == .staleWhileRevalidate, !found.isFresh { revalidateInBackground(key, unlessFresh: true) }
+    return (found.value, policy == .cacheThenNetwork ? key : nil)
   }
+
+  /// A value of the store, or one of the network, which has no key.
+  private typealias Found = (value: Value, key: CacheKey?, isFresh: Bool)
 
   /// Sends the request unless a stored response is found behind the middleware. A stored response that cannot be
   /// decoded is removed.
-  private func lookUpBehindMiddleware() async throws -> (CacheDecision, CacheKey?, Value?) {
-    guard key != nil else { return (.fetch, nil, nil) }
+  private func lookUpBehindMiddleware() async throws -> Found? {
+    guard key != nil else { return nil }
     let removals = await store.removalCount
     let fetched = try await fetch(PolicyLookup(policy, in: store), true)
-    guard let found = fetched.found else { return (.fetch, nil, try await keep(fetched, since: removals)) }
+    guard let found = fetched.found else { return (try await keep(fetched, since: removals), nil, true) }
     guard let value = try? decode(fetched.entry, fetched.sent) else {
       await store.discard(found.key)
-      return (.fetch, nil, nil)
+      return nil
     }
-    return (found.decision, found.key, value)
+    return (value, found.key, found.isFresh)
   }
 
-  /// Returns the policy's decision for the stored response, and its value if it is used. A response that cannot be
-  /// decoded is removed.
-  private func lookUp() async -> (CacheDecision, CacheKey?, Value?) {
-    guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key) else {
-      return (.fetch, nil, nil)
-    }
-    let decision = CacheDecision(policy, isFresh: isFresh)
-    guard decision != .fetch else { return (.fetch, nil, nil) }
+  /// Returns the stored response, if the policy uses it. One that cannot be decoded is removed.
+  private func lookUp() async -> Found? {
+    guard let key, policy != .networkOnly, let (entry, isFresh) = await store.entry(for: key),
+      policy.uses(isFresh: isFresh)
+    else { return nil }
     guard let value = try? decode(entry, nil) else {
       await store.discard(key)
-      return (.fetch, nil, nil)
+      return nil
     }
-    return (decision, key, value)
+    return (value, key, isFresh)
   }
 
   /// Fetches the response from the network, and stores it if it can be decoded.
@@ -105,21 +106,14 @@ struct CachedLoad<Value: Sendable>: Sendable {
   }
 }
 
-/// The action that a policy takes for a stored response: the table of ``PrismCachePolicy``.
-enum CacheDecision: Equatable {
-  case fetch
-  case serve
-  case serveAndRevalidate
-  case serveThenFetch
-
-  init(_ policy: PrismCachePolicy, isFresh: Bool) {
-    self =
-      switch (policy, isFresh) {
-      case (.networkOnly, _), (.cacheFirst, false): .fetch
-      case (.cacheFirst, true), (.staleWhileRevalidate, true): .serve
-      case (.staleWhileRevalidate, false): .serveAndRevalidate
-      case (.cacheThenNetwork, _): .serveThenFetch
-      }
+extension PrismCachePolicy {
+  /// Returns whether a stored response is used at once.
+  func uses(isFresh: Bool) -> Bool {
+    switch self {
+    case .networkOnly: false
+    case .cacheFirst: isFresh
+    case .cacheThenNetwork, .staleWhileRevalidate: true
+    }
   }
 }
 

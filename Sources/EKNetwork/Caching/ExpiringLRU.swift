@@ -108,9 +108,6 @@ struct AccessOrder {
 
   mutating func remove(_ slot: Int) { lastUses[slot] = Self.unused }
 
-  /// The slots that are in use, the least recently used first.
-  var slots: [Int] { (start..<log.count).filter(isLast).map { Int(log[$0]) } }
-
   mutating func leastRecent() -> Int? {
     while start < log.count {
       if isLast(start) { return Int(log[start]) }

@@ -5,11 +5,12 @@ import Foundation
 final class PolicyLookup: Sendable {
   struct Found: Sendable {
     let key: CacheKey
-    let decision: CacheDecision
+    let isFresh: Bool
   }
 
   private struct Outcome: Sendable {
     let sent: HopRequest
+    let decodesContent: Bool
     var found: Found?
     /// The response from the network, unless a stored one was used, as it was before middleware received it.
     var content: (head: ResponseHead, data: Data)?
@@ -42,12 +43,16 @@ final class PolicyLookup: Sendable {
   func found(for sent: HopRequest) -> Found? { outcome(of: sent)?.found }
 
   /// The key of the latest request that was looked up, whether or not its response is stored; `nil` if none was.
-  var latestKey: CacheKey? { state.withLock { $0.outcomes[$0.url] }.map { $0.found?.key ?? CacheKey($0.sent) } }
+  var latestKey: CacheKey? {
+    state.withLock { $0.outcomes[$0.url] }
+      .map { $0.found?.key ?? CacheKey($0.sent, decodesContent: $0.decodesContent) }
+  }
 
   /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
   func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
     guard let outcome = outcome(of: sent), let (head, data) = outcome.content,
-      Self.isCacheable(outcome.sent.urlRequest), let key = CacheKey(responseTo: outcome.sent)
+      Self.isCacheable(outcome.sent.urlRequest),
+      let key = CacheKey(responseTo: outcome.sent, decodesContent: outcome.decodesContent)
     else { return nil }
     return (PrismCacheEntry(CollectedResponse(head: head, data: data), ttl: ttl, at: date), key)
   }
@@ -69,15 +74,17 @@ final class PolicyLookup: Sendable {
   }
 
   /// Returns the stored response to a request, if the policy uses it.
-  fileprivate func stored(for hop: HopRequest) async -> TransportResponse? {
-    note(Outcome(sent: hop))
+  fileprivate func stored(for request: TransportRequest) async -> TransportResponse? {
+    let hop = request.hop
+    var outcome = Outcome(sent: hop, decodesContent: request.decodesContent)
+    note(outcome)
     guard Self.isCacheable(hop.urlRequest), policy != .networkOnly else { return nil }
-    let key = CacheKey(hop)
+    let key = CacheKey(hop, decodesContent: request.decodesContent)
     guard let (entry, isFresh) = await store.entry(for: key), let response = entry.urlResponse(for: hop.urlRequest.url)
     else { return nil }
-    let decision = policy.map { CacheDecision($0, isFresh: isFresh) } ?? .serve
-    guard decision != .fetch else { return nil }
-    note(Outcome(sent: hop, found: Found(key: key, decision: decision)))
+    guard policy?.uses(isFresh: isFresh) ?? true else { return nil }
+    outcome.found = Found(key: key, isFresh: isFresh)
+    note(outcome)
     var head = ResponseHead(response)
     head.isStored = true
     return TransportResponse(head: head, body: BufferedBody(entry.data))
@@ -110,7 +117,7 @@ struct PolicyTransport: WrappingTransport {
   let lookup: PolicyLookup
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    if !request.hop.isRedirected, let stored = await lookup.stored(for: request.hop) { return stored }
+    if !request.hop.isRedirected, let stored = await lookup.stored(for: request) { return stored }
     guard !lookup.isStoredOnly else { throw PrismNetworkError.noCache }
     return lookup.recording(try await wire.start(request))
   }

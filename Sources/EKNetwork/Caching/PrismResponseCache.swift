@@ -65,9 +65,6 @@ public actor PrismResponseCache {
     entries = ExpiringLRU(capacity: maxSize)
   }
 
-  /// The cost of maintaining the orders so far: see ``ExpiringLRU/revisits``.
-  var revisits: Int { entries.revisits }
-
   /// Returns the same as ``get(_:)``.
   public func get(for key: String) -> PrismCacheEntry? { get(key) }
 
@@ -181,13 +178,8 @@ extension PrismCacheEntry {
   /// Whether the server allows the response to be stored at all (RFC 9111 §5.2.2.5, §4.1). A partial response is never
   /// stored.
   var mayBeStored: Bool {
-    statusCode != 206 && !lists("no-store", in: "Cache-Control") && !lists("*", in: "Vary")
-  }
-
-  private func lists(_ member: String, in field: String) -> Bool {
-    (headers.field(field) ?? "").split(separator: ",").contains {
-      $0.trimmingCharacters(in: .whitespaces).lowercased() == member
-    }
+    statusCode != 206 && !CacheDirectives(headers.field("Cache-Control")).noStore
+      && !FieldList.contains("*", in: headers.field("Vary") ?? "")
   }
 
   func urlResponse(for url: URL?) -> HTTPURLResponse? {

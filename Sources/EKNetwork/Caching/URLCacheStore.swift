@@ -18,16 +18,35 @@ struct URLCacheStore: ResponseStore {
   /// earlier one is not affected by that one's: they have happened before any of its requests.
   private static let lock = Locked(InvalidationLog())
 
-  private let cache: AdapterURLCache
+  private static let memoryCapacity = 8 * 1024 * 1024
+
+  /// `nil` for one in memory, created on first use.
+  private let givenCache: Locked<URLCache?>
   let now: @Sendable () -> Date
 
   init(_ cache: URLCache?, now: @escaping @Sendable () -> Date) {
-    self.cache = AdapterURLCache(cache)
+    givenCache = Locked(cache)
     self.now = now
   }
 
+  private var cache: URLCache {
+    givenCache.withLock { cache in
+      if let cache { return cache }
+      // Under the lock, so that it happens once: all that Foundation does is create a directory.
+      #if canImport(Darwin)
+        // Without a directory it would share that of the app's own cache.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
+        let own = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: folder)
+      #else
+        let own = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
+      #endif
+      cache = own
+      return own
+    }
+  }
+
   func entry(for key: CacheKey) -> (entry: PrismCacheEntry, isFresh: Bool)? {
-    let cache = cache.value
+    let cache = cache
     return Self.lock.withLock { _ in
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
         if let found = cache.cachedResponse(for: request), Self.matches(found, key), let entry = entry(found) {
@@ -45,7 +64,7 @@ struct URLCacheStore: ResponseStore {
 
   func store(_ entry: PrismCacheEntry, for key: CacheKey, since removalCount: Int) {
     guard let response = entry.urlResponse(for: key.request.url) else { return }
-    let cache = cache.value
+    let cache = cache
     let new = CachedURLResponse(
       response: response, data: entry.data,
       userInfo: [
@@ -74,7 +93,7 @@ struct URLCacheStore: ResponseStore {
 
   /// - Parameter isRemoval: Whether it counts as a removal even if there is no response.
   private func remove(_ key: CacheKey, isRemoval: Bool) {
-    let cache = cache.value
+    let cache = cache
     let name = Self.names(cache, key).own
     Self.lock.withLock { removals in
       if isRemoval { removals.note(name) }
@@ -88,7 +107,7 @@ struct URLCacheStore: ResponseStore {
   }
 
   func removeAll() {
-    let cache = cache.value
+    let cache = cache
     let name = Self.name(cache)
     Self.lock.withLock { removals in
       removals.note(name)
@@ -250,28 +269,3 @@ struct URLCacheStore: ResponseStore {
     }
   }
 #endif
-
-/// The `URLCache` that an adapter was given, or one in memory, created on first use.
-final class AdapterURLCache: Sendable {
-  static let memoryCapacity = 8 * 1024 * 1024
-
-  private let cache: Locked<URLCache?>
-
-  init(_ cache: URLCache?) { self.cache = Locked(cache) }
-
-  var value: URLCache {
-    cache.withLock { cache in
-      if let cache { return cache }
-      // Under the lock, so that it happens once: all that Foundation does is create a directory.
-      #if canImport(Darwin)
-        // Without a directory it would share that of the app's own cache.
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID())")
-        let own = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0, directory: folder)
-      #else
-        let own = URLCache(memoryCapacity: Self.memoryCapacity, diskCapacity: 0)
-      #endif
-      cache = own
-      return own
-    }
-  }
-}

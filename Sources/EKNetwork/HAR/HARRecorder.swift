@@ -45,41 +45,40 @@ public final class HARRecorder: NetworkMiddleware {
     let recorded = HARRequest(request, redaction: redaction, limit: limit)
     let number = backlog.withLock { $0.nextNumber() }
     let (date, start) = (Date(), ContinuousClock.now)
+    let finish: @Sendable (HARExchange.Response?, (any Error)?, Duration?, NetworkTimings?) -> Void = {
+      response, error, head, network in
+      let total = start.duration(to: .now)
+      let exchange = HARExchange(
+        number: number, started: date, request: recorded, response: response, error: error?.redactedForLog,
+        timings: HARTimings(head: head ?? total, total: total, network: network),
+        protocolName: network?.protocolName, remoteAddress: network?.remoteAddress)
+      backlog.withLock { $0.append(exchange) }
+    }
     let response: NetworkMiddlewareResponse
     do {
       response = try await next(request)
     } catch {
-      let elapsed = start.duration(to: .now)
-      let exchange = HARExchange(
-        number: number, started: date, request: recorded, error: error.redactedForLog,
-        timings: HARTimings(head: elapsed, total: elapsed, network: nil))
-      backlog.withLock { $0.append(exchange) }
+      finish(nil, error, nil, nil)
       throw error
     }
     let head = start.duration(to: .now)
     let fields = response.headerFields.map {
       (name: $0.name, value: redaction.field($0.name, $0.value, of: request.url))
     }
-    let kept = HARExchange.Response(
-      status: response.statusCode, reason: response.reasonPhrase, fields: HeaderFieldList(fields))
-    let finish: @Sendable (HARContent, (any Error)?, NetworkTimings?) -> Void = { content, error, network in
-      var response = kept
-      response.content = content
-      let exchange = HARExchange(
-        number: number, started: date, request: recorded, response: response, error: error?.redactedForLog,
-        timings: HARTimings(head: head, total: start.duration(to: .now), network: network),
-        protocolName: network?.protocolName, remoteAddress: network?.remoteAddress)
-      backlog.withLock { $0.append(exchange) }
-    }
+    let recordedHead = HARExchange.Response(
+      status: response.statusCode, reason: response.reasonPhrase, fields: HeaderFieldList(fields),
+      content: HARContent(unkept: response.savedSize ?? 0))
     // Nobody reads the body of a download here.
-    if let size = response.savedSize {
-      finish(HARContent(unkept: size), nil, nil)
+    guard response.savedSize == nil else {
+      finish(recordedHead, nil, head, nil)
       return response
     }
     let content = Locked<HARContent?>(HARContent())
     return response.watchingBody { body in
       ObservedBody(body, onChunk: { chunk in content.withLock { $0?.append(chunk, limit: limit) } }) { _, end, error in
-        finish(content.withLock { $0.take() } ?? HARContent(), error, end?.timings)
+        var received = recordedHead
+        received.content = content.withLock { $0.take() } ?? HARContent()
+        finish(received, error, head, end?.timings)
       }
     }
   }

@@ -69,25 +69,40 @@ struct HARRedaction: Codable, Sendable, Equatable {
     }
     if name == "link" { return link(value, of: url) }
     if Self.challengeFields.contains(name) { return value }
-    return SecretFields.contains(name) || name == "refresh" ? Self.hidden : value
+    if SecretFields.contains(name) || name == "refresh" { return Self.hidden }
+    // In fields of others there are URLs as well, as in `Destination` or `HX-Current-URL`.
+    guard value.lowercased().hasPrefix("http"), value.contains(where: Self.beforeSecrets.contains),
+      let other = ServerURL.resolve(value)
+    else { return value }
+    return self.url(other)
   }
 
-  /// Returns the value of a `Link` field, whose URLs are in angle brackets (RFC 8288 §3).
+  private static let beforeSecrets: Set<Character> = ["?", "@"]
+
+  /// Returns the value of a `Link` field, whose URLs are in angle brackets (RFC 8288 §3). One elsewhere, as in `anchor` (§3.2),
+  /// makes it hidden as a whole.
   private func link(_ value: String, of url: URL?) -> String {
-    value.split(separator: "<", omittingEmptySubsequences: false).enumerated().map { index, part in
-      guard index > 0, let end = part.firstIndex(of: ">") else { return String(part) }
+    var outside = ""
+    let text = value.split(separator: "<", omittingEmptySubsequences: false).enumerated().map { index, part in
+      let end = index > 0 ? part.firstIndex(of: ">") : nil
+      outside += part[(end ?? part.startIndex)...]
+      guard let end else { return String(part) }
       let target = ServerURL.resolve(String(part[..<end]), against: url).map { self.url($0) } ?? Self.hidden
       return target + part[end...]
     }.joined(separator: "<")
+    return outside.contains(where: Self.beforeSecrets.contains) ? Self.hidden : text
   }
 
   /// Returns the fingerprint of the value of a secret field; for Basic credentials that of the user only, because a
   /// password may be short enough to be found by brute force.
   func fingerprint(_ value: String) -> String {
     var known = value
-    if value.prefix(6).lowercased() == "basic ",
-      let decoded = Data(base64Encoded: value.dropFirst(6).trimmingCharacters(in: .whitespaces))
-    {
+    let words = value.split(whereSeparator: \.isWhitespace)
+    if words.first?.lowercased() == "basic" {
+      let text = words.dropFirst().joined()
+      // Some clients leave the padding out. What is no base64 may contain a password all the same.
+      let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+      let decoded = Data(base64Encoded: text + padding) ?? Data()
       known = "basic " + String(decoding: decoded.prefix { $0 != UInt8(ascii: ":") }, as: UTF8.self)
     }
     return String(digest(Data(known.utf8)).prefix(16))

@@ -4,23 +4,24 @@ import Testing
 
 @Suite struct CacheDecisionTests {
   @Test(arguments: [
-    (PrismCachePolicy.networkOnly, [CacheDecision.fetch, .fetch]),
-    (.cacheFirst, [.serve, .fetch]),
-    (.cacheThenNetwork, [.serveThenFetch, .serveThenFetch]),
-    (.staleWhileRevalidate, [.serve, .serveAndRevalidate]),
+    (PrismCachePolicy.networkOnly, [false, false]), (.cacheFirst, [true, false]), (.cacheThenNetwork, [true, true]),
+    (.staleWhileRevalidate, [true, true]),
   ])
-  func decidesByPolicyAndFreshness(_ policy: PrismCachePolicy, _ expected: [CacheDecision]) {
-    #expect([true, false].map { CacheDecision(policy, isFresh: $0) } == expected)
+  func policyDecidesByFreshness(_ policy: PrismCachePolicy, _ expected: [Bool]) {
+    #expect([true, false].map { policy.uses(isFresh: $0) } == expected)
   }
 
   @Test func uncacheableResponseIsNotStored() {
     for headers in [
-      ["Cache-Control": "private, no-store"], ["cache-control": "No-Store"], ["Vary": "*"], ["vary": "Accept, *"],
+      ["Cache-Control": "private, no-store"], ["cache-control": "No-Store"],
+      ["Cache-Control": "no-store; max-age=9"], ["Vary": "*"], ["vary": "Accept, *"],
     ] {
       #expect(!PrismCacheEntry(data: Data(), headers: headers).mayBeStored)
     }
     #expect(!PrismCacheEntry(data: Data(), statusCode: 206).mayBeStored)
-    #expect(PrismCacheEntry(data: Data(), headers: ["Cache-Control": "no-cache", "Vary": "Accept"]).mayBeStored)
+    for control in ["no-cache", "private=\"a, no-store\""] {
+      #expect(PrismCacheEntry(data: Data(), headers: ["Cache-Control": control, "Vary": "Accept"]).mayBeStored)
+    }
   }
 
   @Test func keyCoversURLMethodHeadersAndBody() throws {

@@ -19,6 +19,13 @@ import Testing
     let method = HTTPMethod.get
   }
 
+  struct GetBytes: NetworkRequest, Sendable {
+    typealias Response = Data
+    let path = "/bytes"
+    let method = HTTPMethod.get
+    var decodesContent = true
+  }
+
   enum Kind: CaseIterable { case adapter, manager }
 
   private let server: LoopbackServer
@@ -54,6 +61,23 @@ import Testing
     var ids: [Int] = []
     for try await teapot in responses { ids.append(teapot.id) }
     return ids
+  }
+
+  /// What is stored of one request is not what the other expects.
+  @Test(arguments: [true, false]) func encodedAndDecodedBodiesAreKeptApart(_ hasMiddleware: Bool) async throws {
+    let plain = Data("plain".utf8)
+    let encoded = try Bomb.gzip(plain)
+    server.route("/bytes") { _ in .data(encoded, headers: ["Content-Encoding": "gzip"]) }
+    let manager = Wire.automatic.manager(server)
+    if hasMiddleware { manager.attemptMiddleware = [HARRecorder()] }
+    let cache = PrismResponseCache()
+    for _ in 0..<2 {
+      for (decodesContent, body) in [(false, encoded), (true, plain)] {
+        let request = GetBytes(decodesContent: decodesContent)
+        #expect(try await manager.send(request, policy: .cacheFirst, cache: cache) == body)
+      }
+    }
+    #expect(server.requestCount == 2)
   }
 
   @Test(arguments: Kind.allCases) func networkOnlyAlwaysFetches(_ kind: Kind) async throws {

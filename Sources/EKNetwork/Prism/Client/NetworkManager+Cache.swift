@@ -95,7 +95,7 @@ extension NetworkManager {
     // Unchecked: by its documentation, the closure may be called on any thread.
     nonisolated(unsafe) let decoder = responseDecoder(for: request)
     return CachedLoad(
-      policy: policy, key: isCached ? CacheKey(hop) : nil, store: cache,
+      policy: policy, key: isCached ? CacheKey(hop, decodesContent: request.decodesContent) : nil, store: cache,
       revalidations: cache.revalidations, isBehindMiddleware: hasMiddleware,
       fetch: { lookup, isFirst in
         let token = token()
@@ -103,7 +103,7 @@ extension NetworkManager {
           over: self.transport, lookup: lookup, token: token.renewal
         ).fetch(request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: token.read)
         if let error = fetched.response.readError { throw error }
-        return .init(fetched, lookup, isCached: isCached, ttl: ttl, at: Date())
+        return .init(fetched, lookup, decodesContent: isCached ? request.decodesContent : nil, ttl: ttl, at: Date())
       },
       decode: { entry, sent in
         guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
@@ -119,12 +119,13 @@ extension NetworkManager {
 
 extension CachedLoad.Fetched {
   /// Creates what was fetched, and what to store of it: with a lookup, the response as it was before middleware received it.
-  init(_ fetched: RequestRunner.Fetched, _ lookup: PolicyLookup?, isCached: Bool, ttl: Duration, at date: Date) {
+  /// Without one, nothing is stored if `decodesContent` is `nil`.
+  init(_ fetched: RequestRunner.Fetched, _ lookup: PolicyLookup?, decodesContent: Bool?, ttl: Duration, at date: Date) {
     entry = PrismCacheEntry(fetched.response, ttl: ttl, at: date)
     sent = fetched.sent.own
     guard let lookup else {
       let entry = entry
-      kept = isCached ? CacheKey(responseTo: fetched.sent).map { (entry, $0) } : nil
+      kept = decodesContent.flatMap { CacheKey(responseTo: fetched.sent, decodesContent: $0) }.map { (entry, $0) }
       return
     }
     kept = lookup.kept(of: fetched.sent, ttl: ttl, at: date)

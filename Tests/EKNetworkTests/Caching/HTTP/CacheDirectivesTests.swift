@@ -31,7 +31,9 @@ import Testing
   /// What an invalid directive forbids stays forbidden; what it allows does not become allowed.
   @Test func invalidDirectivesRestrict() {
     #expect(CacheDirectives("no-store; private").noStore)
-    #expect(CacheDirectives("no-cache =\"a\"").noCache)
+    for value in ["no-cache =\"a\"", "no-cache=", "no-cache=\"\"", "no-cache=\", \""] {
+      #expect(CacheDirectives(value).noCache, "\(value)")
+    }
     #expect(CacheDirectives("private, must-revalidate ; x").mustRevalidate)
     #expect(CacheDirectives("private =\"a\"").isPrivate)
     for value in [

@@ -97,6 +97,27 @@ import Testing
     #expect(users.count == 3)
   }
 
+  /// Flights ignore the field, as hardly any response depends on it (RFC 9111 §4.1).
+  @Test func responseThatVariesWithTheRequestIDIsNotShared() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { request in
+      gate.waitBlocking()
+      return .text(
+        request.headers["X-Request-ID"] ?? "", headers: ["Cache-Control": "max-age=60", "Vary": "X-Request-ID"])
+    }
+    let manager = bench.manager
+    try await withThrowingTaskGroup(of: (String, String).self) { group in
+      for id in ["1", "2", "3"] {
+        group.addTask { (id, try await manager.send(CacheProbe(headers: ["X-Request-ID": id])).text) }
+      }
+      while bench.waiting < 3 { await Task.yield() }
+      gate.open()
+      for try await (id, text) in group { #expect(text == id) }
+    }
+    #expect(bench.server.requestCount == 3)
+  }
+
   @Test func failureReachesEveryCaller() async throws {
     try await CacheBench().failTogether(4)
   }

@@ -87,13 +87,29 @@ import Testing
     #expect(store.find(place("b")) { _ in true }.entry != nil)
   }
 
+  /// A server may have any number of long URLs with small responses.
+  @Test func urlsCountTowardsCapacity() {
+    var store = MemoryStore(capacity: 100_000)
+    for number in 0..<100 { _ = store.insert(entry(1), at: place("\(number)" + String(repeating: "x", count: 9_000))) }
+    #expect(store.count == 10)
+    #expect(store.insert(entry(1), at: place(String(repeating: "x", count: 30_000))).isEmpty)
+    #expect(store.count == 10 && store.cost <= 100_000)
+    _ = store.insert(entry(1, vary: "a"), at: place("a"))
+    _ = store.insert(entry(1, vary: "b"), at: place("a"))
+    let variant = VaryingFields(selectors: [VaryingFields.Selector(name: "a", value: "b")], language: nil)
+    #expect(store.remove(variant, at: place("a")).count == 1)
+    #expect(store.removeAll(of: "a").count == 1)
+    for number in 0..<100 { _ = store.removeAll(of: "\(number)" + String(repeating: "x", count: 9_000)) }
+    #expect(store.count == 0 && store.cost == 0 && store.locations.isEmpty)
+  }
+
   @Test func agreesWithPlainList() {
     var store = MemoryStore(capacity: 40_000)
     var model: [String] = []
     var random = SystemRandomNumberGenerator()
-    let cost = entry(1000).cost
+    let cost = entry(1000).cost + 2
     for _ in 0..<5000 {
-      let name = "\(Int.random(in: 0..<60, using: &random))"
+      let name = "\(Int.random(in: 10..<70, using: &random))"
       switch Int.random(in: 0..<10, using: &random) {
       case 0:
         _ = store.removeAll(of: name)

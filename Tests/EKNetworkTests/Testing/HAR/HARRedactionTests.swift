@@ -70,10 +70,32 @@ import Testing
         == "<https://a.example/a?t=\(stand)>; rel=\"next\", <https://a.example/dir/b>; rel=x")
   }
 
+  @Test func urlsElsewhereHaveNoSecrets() throws {
+    let base = try url("https://a.example/dir/x")
+    let stand = hiding.pseudonym("word")
+    for value in ["HTTPS://u:word@a.example/x?a=word#word", "https://a.example/x?a=word"] {
+      #expect(hiding.field("Destination", value, of: base) == "https://a.example/x?a=\(stand)")
+      #expect(showing.field("Destination", value, of: base) == value)
+    }
+    for value in ["https://a.example", "httpd/2 (a?b)", "a?b", "Bot/1 (+https://a.example/?b)"] {
+      #expect(hiding.field("X-Any", value, of: base) == value)
+    }
+    for value in [
+      "<b>; rel=x; anchor=\"https://a.example/?a=word\"", "https://a.example/?a=word; rel=x",
+      "<https://a.example/?a=word",
+    ] {
+      #expect(hiding.field("Link", value, of: base) == "<redacted>")
+    }
+    #expect(hiding.field("Link", "<>; rel=x", of: base) == "<https://a.example/dir/x>; rel=x")
+  }
+
   @Test func fingerprintOmitsPassword() {
     let basic = { (text: String) in "Basic " + Data(text.utf8).base64EncodedString() }
     #expect(hiding.fingerprint(basic("u:one")) == hiding.fingerprint(basic("u:two")))
     #expect(hiding.fingerprint(basic("u:one")) != hiding.fingerprint(basic("v:one")))
+    let bare = basic("u:one").replacing("=", with: "")
+    #expect(bare != basic("u:one") && hiding.fingerprint(" \(bare)") == hiding.fingerprint(basic("u:one")))
+    #expect(hiding.fingerprint("BASIC u:one") == hiding.fingerprint("Basic u:two"))
     #expect(hiding.fingerprint("Bearer one") != hiding.fingerprint("Bearer two"))
   }
 

@@ -154,11 +154,8 @@ extension CachingTransport {
     noteIfShareable(freshened.response, freshened.length, query)
     var status = status
     status.forwardStatus = 304
-    guard
-      let confirmed = freshened.response(
-        to: query, status: status, at: now, confirmation: response.head.fields, onReceive: request.onReceive,
-        remainder: remainder(of: freshened, for: request, query))
-    else { throw URLError(.badServerResponse) }
+    let confirmed = self.response(of: freshened, request, query, status, now, confirmation: response.head.fields)
+    guard let confirmed else { throw URLError(.badServerResponse) }
     return confirmed
   }
 
@@ -182,9 +179,7 @@ extension CachingTransport {
     status.forwardStatus = code
     status.detail = "stale-if-error"
     cache.count(\.hits)
-    return entry.response(
-      to: query, status: status, at: now, onReceive: request.onReceive,
-      remainder: remainder(of: entry, for: request, query))
+    return response(of: entry, request, query, status, now)
   }
 
   /// Returns the server's response, whose body is stored while it is read if that is allowed.

@@ -19,31 +19,25 @@ struct CachingTransport: WrappingTransport {
     let now = cache.now()
     let plan = CachePlan(
       mode: query.mode, request: query.directives, stored: entry?.response, isVaryMiss: isVaryMiss, now: now)
-    if let entry, query.range == nil || entry.range(of: query) != nil {
-      switch plan {
-      case .use:
-        if let response = hit(entry, request, query, now) { return response }
-      case .useAndRevalidate:
-        if let response = hit(entry, request, query, now) {
-          revalidateInBackground(request, query)
-          return response
-        }
-      default: break
-      }
+    if plan.forward == nil, let entry, query.range == nil || entry.range(of: query) != nil,
+      let response = response(of: entry, request, query, CacheStatus(), now)
+    {
+      cache.count(\.hits)
+      if plan == .useAndRevalidate { revalidateInBackground(request, query) }
+      return response
     }
     return query.mayBeSent ? try await fetchTogether(request, query, entry, plan) : try unavailable(query)
   }
 
+  /// - Parameter confirmation: The fields with which the server has just confirmed the entry; `nil` if it has not.
   @inline(never)
-  private func hit(
-    _ entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ now: Date
+  func response(
+    of entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ status: CacheStatus, _ now: Date,
+    confirmation: HeaderFieldList? = nil
   ) -> TransportResponse? {
-    let response = entry.response(
-      to: query, status: CacheStatus(), at: now, onReceive: request.onReceive,
+    entry.response(
+      to: query, status: status, at: now, confirmation: confirmation, onReceive: request.onReceive,
       remainder: remainder(of: entry, for: request, query))
-    guard let response else { return nil }
-    cache.count(\.hits)
-    return response
   }
 
   /// Returns a 504 for a request with the `only-if-cached` directive (RFC 9111 §5.2.1.7), and throws for the cache
@@ -92,8 +86,10 @@ struct CachingTransport: WrappingTransport {
       FlightFailure.received(nil)
       return try await fetch(request, query, entry, plan)
     }
-    // The response cannot be shared: send this request separately.
-    guard let entry = shared else { return try await fetch(request, query, entry, plan) }
+    // The response cannot be shared, or depends on a field that flights ignore: send this request separately.
+    guard let entry = shared, query.selects(entry.response) else {
+      return try await fetch(request, query, entry, plan)
+    }
     var status = CacheStatus(forward: plan.forward ?? .uriMiss)
     status.isCollapsed = true
     guard let response = entry.response(to: query, status: status, at: cache.now()) else {
@@ -137,7 +133,7 @@ struct CachingTransport: WrappingTransport {
 
   /// Returns a source for the rest of a stored body whose file turns out to be damaged: the server, if it may be
   /// contacted and still has the same bytes (RFC 9110 §13.1.5). Returns `nil` if that cannot be determined.
-  func remainder(
+  private func remainder(
     of entry: CacheEntry, for request: TransportRequest, _ query: CacheQuery
   ) -> DiskBodyReader.Remainder? {
     guard case .file = entry.body, query.mode != .onlyIfCached, !query.directives.onlyIfCached,

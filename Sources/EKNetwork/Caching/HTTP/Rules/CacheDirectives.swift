@@ -57,11 +57,10 @@ struct CacheDirectives: Sendable, Equatable {
     switch name {
     case "no-store": noStore = true
     case "no-cache":
-      if let argument {
-        noCacheFields += FieldList.members(argument).map { $0.lowercased() }
-      } else {
-        noCache = true
-      }
+      let names = FieldList.members(argument ?? "")
+      noCacheFields += names.map { $0.lowercased() }
+      // An argument without names is invalid, and means all fields.
+      if names.isEmpty { noCache = true }
     case "max-age": maxAge = argument.flatMap { DeltaSeconds.parse($0) } ?? 0
     case "public": isPublic = true
     case "private": isPrivate = true

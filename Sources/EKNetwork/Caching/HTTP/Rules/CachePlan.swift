@@ -1,20 +1,17 @@
 import Foundation
 
-/// The action for a request, given the response that is stored for it (RFC 9111 §4, and the cache modes of Fetch).
+/// The action for a request, given the response that is stored for it (RFC 9111 §4, and the cache modes of Fetch), if the
+/// request may be sent: ``CacheQuery/mayBeSent``.
 enum CachePlan: Sendable, Equatable {
   case use
   /// Return the stored response, and revalidate it in the background (RFC 5861 §3).
   case useAndRevalidate
   case validate(CacheStatus.Forward)
   case forward(CacheStatus.Forward)
-  /// Fail: nothing is stored, and the request may not be sent.
-  case unavailable
 
   init(mode: CacheMode, request: CacheDirectives, stored: StoredResponse?, isVaryMiss: Bool = false, now: Date) {
-    let forward = CacheStatus.Forward.self
     guard let stored else {
-      let isUnavailable = mode == .onlyIfCached || (mode == .default && request.onlyIfCached)
-      self = isUnavailable ? .unavailable : .forward(isVaryMiss ? forward.varyMiss : forward.uriMiss)
+      self = .forward(isVaryMiss ? .varyMiss : .uriMiss)
       return
     }
     switch mode {
@@ -28,15 +25,13 @@ enum CachePlan: Sendable, Equatable {
       self = isImmutable && isFresh ? .use : Self.validating(stored, isFresh ? .request : .stale)
     case .default: self = Self.byRules(request, stored, now)
     }
-    if case .use = self { return }
-    if mode == .default, request.onlyIfCached { self = .unavailable }
   }
 
   /// The reason why the request is sent; `nil` if it is not.
   var forward: CacheStatus.Forward? {
     switch self {
     case .validate(let reason), .forward(let reason): reason
-    case .use, .useAndRevalidate, .unavailable: nil
+    case .use, .useAndRevalidate: nil
     }
   }
 

@@ -113,7 +113,8 @@ final class StoredResponse: Sendable {
     // RFC 9111 §5.2.2.2 and §5.2.2.4: these forbid it in any case.
     guard !directives.mustRevalidate, !directives.noCache else { return false }
     let stale = -freshness.remaining(at: now)
-    let allowed = [directives.staleIfError, request.staleIfError].compactMap { $0 }.max()
-    return allowed.map { stale <= Double($0) } ?? false
+    // §5.2.1.4: a request for a validated response does not accept another because its server does.
+    let windows = [request.noCache ? nil : directives.staleIfError, request.staleIfError]
+    return windows.contains { $0.map { stale <= Double($0) } ?? false }
   }
 }

@@ -136,25 +136,38 @@ final class DiskBodyWriter {
   let number: UInt64
   private let path: String
   private let file: OpenFile
-  private let reservation: DiskReservation
+  private let usage: Locked<DiskUsage>
+  /// The place in the store for the file, as long as this object exists.
+  private var reserved: Int64
   private var block = Data()
   private var blocks: Int64 = 0
   private(set) var length: Int64 = 0
   private var isFinished = false
 
-  init(_ file: OpenFile, at path: String, in reservation: DiskReservation) {
+  init(_ file: OpenFile, at path: String, reserved: Int64, in usage: Locked<DiskUsage>) {
     // 0 stands for a body without a file of its own.
     number = UInt64.random(in: 1...UInt64.max)
     self.path = path
     self.file = file
-    self.reservation = reservation
+    self.reserved = reserved
+    self.usage = usage
     block.reserveCapacity(DiskBody.blockSize + DiskBody.digestSize)
   }
 
-  deinit { if !isFinished { unlink(path) } }
+  deinit {
+    if !isFinished { unlink(path) }
+    usage.withLock { $0.release(reserved) }
+  }
 
   /// Returns whether the store has place for another chunk, which is then reserved.
-  func reserve(_ count: Int) -> Bool { reservation.extend(to: length + Int64(count)) }
+  func reserve(_ count: Int) -> Bool {
+    let length = length + Int64(count)
+    let missing = DiskUsage.size(length) - reserved
+    guard missing > 0 else { return true }
+    guard usage.withLock({ $0.reserve(missing, for: length) }) else { return false }
+    reserved += missing
+    return true
+  }
 
   /// Appends a chunk; returns `false` if writing fails, with the reason in `errno`.
   func append(_ chunk: Data) -> Bool {

@@ -95,8 +95,7 @@ final class DiskFolder: Sendable {
       if errno != ENOENT { fail(.read, path, errno) }
       return nil
     }
-    var bytes = [UInt8](repeating: 0, count: 64)
-    guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }) else {
+    guard file.size == 64, let bytes = file.contents else {
       // Damaged: another is created.
       fail(.read, path, 0)
       unlink(path)
@@ -133,12 +132,14 @@ final class DiskFolder: Sendable {
   func write(_ bytes: Data, as name: String, if isWanted: () -> Bool = { true }) -> Bool? {
     guard let (file, temporary) = makeTemporary() else { return false }
     let isWritten = file.append(bytes)
-    let isNamed = isWritten && isWanted() ? rename(temporary, full(name)) == 0 : nil
-    guard isNamed != true else { return true }
-    let hasFailed = !isWritten || isNamed == false
-    if hasFailed { fail(.write, full(name), errno) }
+    if isWritten, !isWanted() {
+      unlink(temporary)
+      return nil
+    }
+    if isWritten, rename(temporary, full(name)) == 0 { return true }
+    fail(.write, full(name), errno)
     unlink(temporary)
-    return hasFailed ? false : nil
+    return false
   }
 
   func names(in folder: String? = nil) -> [String] {
@@ -210,7 +211,7 @@ struct DiskUsage: Sendable {
   private var isSurveying = false
   /// The number of bytes that had been written when the current survey began.
   private var seen: Int64 = 0
-  /// The size of the bodies that are being written: ``DiskReservation``.
+  /// The size of the bodies that are being written, which nothing can evict: ``DiskBodyWriter``.
   private var reserved: Int64 = 0
 
   /// Limited, so that additions do not overflow: `.max` means no limit.
@@ -266,25 +267,4 @@ struct DiskUsage: Sendable {
 
   /// Returns the disk space of a file, in whole blocks.
   static func size(_ length: Int64) -> Int64 { (min(max(0, length), Int64(1) << 52) + 4095) / 4096 * 4096 }
-}
-
-/// The place of a body in a store while it is being written, which nothing can evict. It is released with this object.
-///
-/// Not Sendable: owned by the writer of the body.
-final class DiskReservation {
-  private let usage: Locked<DiskUsage>
-  private var size: Int64 = 0
-
-  init(in usage: Locked<DiskUsage>) { self.usage = usage }
-
-  deinit { usage.withLock { $0.release(size) } }
-
-  /// Reserves place for a body of at least this length; returns `false` if there is none.
-  func extend(to length: Int64) -> Bool {
-    let missing = DiskUsage.size(length) - size
-    guard missing > 0 else { return true }
-    guard usage.withLock({ $0.reserve(missing, for: length) }) else { return false }
-    size += missing
-    return true
-  }
 }

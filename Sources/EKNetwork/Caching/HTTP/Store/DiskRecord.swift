@@ -22,22 +22,6 @@ struct DiskRecord: Sendable {
   /// The digest of a body in this file.
   var bodyDigest: UInt32 = 0
 
-  /// Creates a record that is followed by its body.
-  init(_ key: String, _ response: StoredResponse, body: Data) {
-    self.key = key
-    self.response = response
-    bodyLength = Int64(body.count)
-    bodyDigest = CRC32.of(body)
-  }
-
-  /// Creates a record whose body is in a separate file.
-  init(_ key: String, _ response: StoredResponse, bodyFile: UInt64, length: Int64) {
-    self.key = key
-    self.response = response
-    self.bodyFile = bodyFile
-    bodyLength = length
-  }
-
   func encoded() -> Data {
     var fields = RecordWriter()
     fields.add(key)
@@ -80,19 +64,18 @@ struct DiskRecord: Sendable {
     guard bytes.count >= headLength else { return nil }
     let headBytes = UnsafeRawBufferPointer(rebasing: bytes[..<headLength])
     var head = RecordReader(headBytes)
-    guard head.number64() == magic, head.number32() == version,
-      let length = head.number32().flatMap({ Int(exactly: $0) }),
-      let bodyLength = head.number64().flatMap({ Int64(exactly: $0) }), let bodyFile = head.number64(),
+    guard head.number() == magic, head.number() == version, let length = head.size(),
+      let bodyLength: Int64 = head.number(), let bodyFile: UInt64 = head.number(),
       // Larger than any disk; it would overflow in calculations.
-      bodyLength <= Int64(1) << 60,
-      let bodyDigest = head.number32(), let digest = head.number32(), head.number32() == 0,
-      head.number32() == CRC32.of(UnsafeRawBufferPointer(rebasing: headBytes[..<(headLength - 4)])),
+      (0...Int64(1) << 60).contains(bodyLength),
+      let bodyDigest: UInt32 = head.number(), let digest: UInt32 = head.number(), head.number() == UInt32(0),
+      head.number() == CRC32.of(UnsafeRawBufferPointer(rebasing: headBytes[..<(headLength - 4)])),
       length <= min(greatestFields, bytes.count - headLength)
     else { return nil }
     let content = UnsafeRawBufferPointer(rebasing: bytes[headLength..<(headLength + length)])
     guard CRC32.of(content) == digest, let (key, response) = fields(content, trust) else { return nil }
-    var record = DiskRecord(key, response, bodyFile: bodyFile, length: bodyLength)
-    record.bodyDigest = bodyDigest
+    let record = DiskRecord(
+      key: key, response: response, bodyLength: bodyLength, bodyFile: bodyFile, bodyDigest: bodyDigest)
     return (record, headLength + length)
   }
 
@@ -100,10 +83,10 @@ struct DiskRecord: Sendable {
     _ content: UnsafeRawBufferPointer, _ trust: String?
   ) -> (key: String, StoredResponse)? {
     var reader = RecordReader(content)
-    guard let key = reader.text(), let status = reader.number32(), (100..<1000).contains(status),
+    guard let key = reader.text(), let status: UInt32 = reader.number(), (100..<1000).contains(status),
       let reason = reader.text(), let requestTime = reader.date(), let responseTime = reader.date(),
       let credentials = reader.optionalText(), let cookies = reader.optionalText(),
-      let language = reader.optionalText(), let isEncoded = reader.number32(),
+      let language = reader.optionalText(), let isEncoded: UInt32 = reader.number(),
       let selectorCount = reader.count(ofAtLeast: 8)
     else { return nil }
     var selectors: [VaryingFields.Selector] = []
@@ -125,14 +108,18 @@ struct DiskRecord: Sendable {
   }
 }
 
+extension DiskRecord {
+  /// Creates a record that is followed by its body.
+  init(_ key: String, _ response: StoredResponse, body: Data) {
+    self.init(key: key, response: response, bodyLength: Int64(body.count), bodyDigest: CRC32.of(body))
+  }
+}
+
 /// Writes the parts of a record one after the other: numbers in little-endian order, texts preceded by their length.
 struct RecordWriter {
   private(set) var bytes = Data()
 
-  mutating func add(_ number: UInt32) {
-    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
-  }
-  mutating func add(_ number: UInt64) {
+  mutating func add(_ number: some FixedWidthInteger) {
     withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
   }
   mutating func add(_ date: Date) { add(date.timeIntervalSince1970.bitPattern) }
@@ -156,44 +143,40 @@ struct RecordReader {
 
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  mutating func number32() -> UInt32? {
-    guard bytes.count - position >= 4 else { return nil }
-    defer { position += 4 }
-    return UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+  mutating func number<Number: FixedWidthInteger & BitwiseCopyable>() -> Number? {
+    guard bytes.count - position >= MemoryLayout<Number>.size else { return nil }
+    defer { position += MemoryLayout<Number>.size }
+    return Number(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: Number.self))
   }
 
-  mutating func number64() -> UInt64? {
-    guard bytes.count - position >= 8 else { return nil }
-    defer { position += 8 }
-    return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+  /// A number that is a length or a count, of 32 bits.
+  mutating func size() -> Int? {
+    let number: UInt32? = number()
+    return number.flatMap { Int(exactly: $0) }
   }
 
   mutating func date() -> Date? {
-    guard let bits = number64() else { return nil }
+    guard let bits: UInt64 = number() else { return nil }
     let seconds = Double(bitPattern: bits)
     // A date outside the calendar would trap in calculations.
     return seconds.isFinite && abs(seconds) < 1e11 ? Date(timeIntervalSince1970: seconds) : nil
   }
 
   mutating func text() -> String? {
-    guard let count = number32().flatMap({ Int(exactly: $0) }), count <= bytes.count - position else {
-      return nil
-    }
+    guard let count = size(), count <= bytes.count - position else { return nil }
     defer { position += count }
     return String(decoding: bytes[position..<(position + count)], as: UTF8.self)
   }
 
   /// `.some(nil)` for a text that was `nil`.
   mutating func optionalText() -> String?? {
-    guard let isThere = number32() else { return nil }
+    guard let isThere: UInt32 = number() else { return nil }
     return isThere == 0 ? .some(nil) : text().map { .some($0) }
   }
 
   /// Returns the number of elements that follow, each of which takes at least `size` bytes.
   mutating func count(ofAtLeast size: Int) -> Int? {
-    guard let count = number32().flatMap({ Int(exactly: $0) }), count <= (bytes.count - position) / size else {
-      return nil
-    }
+    guard let count = self.size(), count <= (bytes.count - position) / size else { return nil }
     return count
   }
 }

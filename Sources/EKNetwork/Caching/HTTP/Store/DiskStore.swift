@@ -76,13 +76,7 @@ final class DiskStore: Sendable {
       if errno != ENOENT { folder.fail(.read, full, errno) }
       return nil
     }
-    guard let size = file.size, (DiskRecord.headLength...DiskRecord.greatestFields * 2).contains(Int(clamping: size))
-    else {
-      damaged(path)
-      return nil
-    }
-    var bytes = Data(count: Int(size))
-    guard bytes.withUnsafeMutableBytes({ file.read(into: $0, at: 0) }),
+    guard let size = file.size, size <= DiskRecord.greatestFields * 2, let bytes = file.contents,
       let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0, trust: name.trust) }), record.key == name.key
     else {
       damaged(path)
@@ -116,9 +110,13 @@ final class DiskStore: Sendable {
 
   /// Returns a writer for a body too large to be stored beside its fields; `nil` on failure, or if there is no place.
   func bodyWriter(for length: Int64) -> DiskBodyWriter? {
-    let reservation = DiskReservation(in: usage)
-    guard reservation.extend(to: length) else { return nil }
-    return folder.makeTemporary().map { DiskBodyWriter($0.file, at: $0.path, in: reservation) }
+    let size = DiskUsage.size(length)
+    guard usage.withLock({ $0.reserve(size, for: length) }) else { return nil }
+    guard let (file, path) = folder.makeTemporary() else {
+      usage.withLock { $0.release(size) }
+      return nil
+    }
+    return DiskBodyWriter(file, at: path, reserved: size, in: usage)
   }
 
   private func hasPlace(for body: BodyGatherer.Content) -> Bool {
@@ -199,7 +197,8 @@ final class DiskStore: Sendable {
       failedToWrite(errno)
       return nil
     }
-    return (DiskRecord(name.key, response, bodyFile: writer.number, length: writer.length), Data())
+    let record = DiskRecord(key: name.key, response: response, bodyLength: writer.length, bodyFile: writer.number)
+    return (record, Data())
   }
 
   /// Returns the path for a response, and what it replaces: every variant with the same selecting fields, of which two

@@ -6,19 +6,20 @@ struct MemoryStore: Sendable {
   static let maximumVariants = 8
 
   private struct Node {
-    var location: CacheLocation
     /// The most recently used one comes first.
-    var variants: [CacheEntry]
+    var variants: [CacheEntry] = []
     var cost = 0
+    /// The key of its last use in the order of all uses.
+    var use = 0
   }
 
   let capacity: Int
   private(set) var cost = 0
   private(set) var count = 0
-  private var places: [String: [String: Int]] = [:]
-  private var nodes: [Node?] = []
-  private var free: [Int] = []
-  private var uses = AccessOrder()
+  /// By URL and partition.
+  private var nodes: [String: [String: Node]] = [:]
+  private var uses = KeyedQueue<Int, CacheLocation>()
+  private var lastUse = 0
 
   init(capacity: Int) { self.capacity = max(0, capacity) }
 
@@ -30,102 +31,101 @@ struct MemoryStore: Sendable {
   mutating func find(
     _ location: CacheLocation, where selects: (StoredResponse) -> Bool
   ) -> (entry: CacheEntry?, hasOthers: Bool) {
-    guard let index = places[location.url]?[location.partition], let variants = nodes[index]?.variants else {
-      return (nil, false)
-    }
+    guard let variants = nodes[location.url]?[location.partition]?.variants else { return (nil, false) }
     var selected: Int?
     for (position, variant) in variants.enumerated() where selects(variant.response) {
       if let latest = selected, variants[latest].response.responseTime >= variant.response.responseTime { continue }
       selected = position
     }
     guard let position = selected else { return (nil, true) }
-    if position > 0, let entry = nodes[index]?.variants.remove(at: position) {
-      nodes[index]?.variants.insert(entry, at: 0)
+    if position > 0 {
+      nodes[location.url]?[location.partition]?.variants.remove(at: position)
+      nodes[location.url]?[location.partition]?.variants.insert(variants[position], at: 0)
     }
-    uses.use(index)
+    use(location)
     return (variants[position], false)
   }
 
   /// Returns the response with these selecting fields, which does not count as a use.
   func response(_ varying: VaryingFields, at location: CacheLocation) -> StoredResponse? {
-    guard let index = places[location.url]?[location.partition] else { return nil }
-    return nodes[index]?.variants.first { $0.response.varying.selectors == varying.selectors }?.response
+    nodes[location.url]?[location.partition]?.variants
+      .first { $0.response.varying.selectors == varying.selectors }?.response
   }
 
   /// The locations of all responses, the least recently used first.
-  var locations: [CacheLocation] { uses.slots.compactMap { nodes[$0]?.location } }
+  var locations: [CacheLocation] { uses.all }
 
   /// Inserts a response, replacing the variant with the same selecting fields. Returns the entries to release.
   mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
-    guard entry.cost <= greatestCost else { return removeSuperseded(by: entry.response.varying, at: location) }
+    guard Self.cost(of: entry, at: location) <= greatestCost else {
+      return removeSuperseded(by: entry.response.varying, at: location)
+    }
     var released = remove(entry.response.varying, at: location)
-    let index = places[location.url]?[location.partition] ?? addNode(at: location)
-    nodes[index]?.variants.insert(entry, at: 0)
-    nodes[index]?.cost += entry.cost
-    cost += entry.cost
-    count += 1
-    if let variants = nodes[index]?.variants, variants.count > Self.maximumVariants, let last = variants.last {
-      nodes[index]?.variants.removeLast()
-      forget(last, of: index)
+    nodes[location.url, default: [:]][location.partition, default: Node()].variants.insert(entry, at: 0)
+    add(1, entry, at: location)
+    if let variants = nodes[location.url]?[location.partition]?.variants, variants.count > Self.maximumVariants,
+      let last = variants.last
+    {
+      nodes[location.url]?[location.partition]?.variants.removeLast()
+      add(-1, last, at: location)
       released.append(last)
     }
-    uses.use(index)
-    while cost > capacity, let oldest = uses.leastRecent() { released += removeNode(oldest) }
+    use(location)
+    while cost > capacity, let oldest = uses.first { released += remove(oldest) }
     return released
   }
 
   mutating func remove(_ varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
-    guard let index = places[location.url]?[location.partition],
-      let position = nodes[index]?.variants.firstIndex(where: { $0.response.varying.selectors == varying.selectors }),
-      let entry = nodes[index]?.variants.remove(at: position)
+    guard let variants = nodes[location.url]?[location.partition]?.variants,
+      let position = variants.firstIndex(where: { $0.response.varying.selectors == varying.selectors })
     else { return [] }
-    forget(entry, of: index)
-    if nodes[index]?.variants.isEmpty == true { _ = removeNode(index) }
-    return [entry]
+    guard variants.count > 1 else { return remove(location) }
+    nodes[location.url]?[location.partition]?.variants.remove(at: position)
+    add(-1, variants[position], at: location)
+    return [variants[position]]
   }
 
   /// Removes what would be found here instead of a more recent response with these selecting fields, which is stored
   /// elsewhere: the variant with the same fields, and those whose `Vary` names others, so that a request may select both.
   mutating func removeSuperseded(by varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
-    guard let index = places[location.url]?[location.partition], let variants = nodes[index]?.variants else {
-      return []
-    }
     let names = varying.selectors.map(\.name)
-    return variants.map(\.response.varying)
+    return (nodes[location.url]?[location.partition]?.variants ?? []).map(\.response.varying)
       .filter { $0.selectors == varying.selectors || $0.selectors.map(\.name) != names }
       .flatMap { remove($0, at: location) }
   }
 
   mutating func removeAll(of url: String) -> [CacheEntry] {
-    (places[url]?.values).map(Array.init)?.flatMap { removeNode($0) } ?? []
+    (nodes.removeValue(forKey: url) ?? [:]).values.flatMap { forget($0) }
   }
 
-  private mutating func addNode(at location: CacheLocation) -> Int {
-    let index = free.popLast() ?? nodes.count
-    if index == nodes.count {
-      nodes.append(nil)
-      uses.grow()
-    }
-    nodes[index] = Node(location: location, variants: [])
-    places[location.url, default: [:]][location.partition] = index
-    return index
+  private mutating func remove(_ location: CacheLocation) -> [CacheEntry] {
+    let node = nodes[location.url]?.removeValue(forKey: location.partition)
+    if nodes[location.url]?.isEmpty == true { nodes[location.url] = nil }
+    return node.map { forget($0) } ?? []
   }
 
-  private mutating func removeNode(_ index: Int) -> [CacheEntry] {
-    guard let node = nodes[index] else { return [] }
-    uses.remove(index)
-    nodes[index] = nil
-    free.append(index)
-    places[node.location.url]?[node.location.partition] = nil
-    if places[node.location.url]?.isEmpty == true { places[node.location.url] = nil }
+  private mutating func forget(_ node: Node) -> [CacheEntry] {
+    uses.remove(node.use)
     cost -= node.cost
     count -= node.variants.count
     return node.variants
   }
 
-  private mutating func forget(_ entry: CacheEntry, of index: Int) {
-    nodes[index]?.cost -= entry.cost
-    cost -= entry.cost
-    count -= 1
+  private mutating func use(_ location: CacheLocation) {
+    if let former = nodes[location.url]?[location.partition]?.use { uses.remove(former) }
+    uses.append(location, id: lastUse.increment())
+    nodes[location.url]?[location.partition]?.use = lastUse
+  }
+
+  /// The URL counts as well: it may take more than the response.
+  private static func cost(of entry: CacheEntry, at location: CacheLocation) -> Int {
+    entry.cost + location.url.utf8.count
+  }
+
+  private mutating func add(_ number: Int, _ entry: CacheEntry, at location: CacheLocation) {
+    let cost = number * Self.cost(of: entry, at: location)
+    nodes[location.url]?[location.partition]?.cost += cost
+    self.cost += cost
+    count += number
   }
 }
