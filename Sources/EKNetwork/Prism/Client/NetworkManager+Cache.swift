@@ -103,7 +103,8 @@ extension NetworkManager {
           over: self.transport, lookup: lookup, token: token.renewal
         ).fetch(request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: token.read)
         if let error = fetched.response.readError { throw error }
-        return .init(fetched, lookup, decodesContent: isCached ? request.decodesContent : nil, ttl: ttl, at: Date())
+        let key = isCached ? CacheKey(responseTo: fetched.sent, decodesContent: request.decodesContent) : nil
+        return .init(fetched, lookup, key: key, ttl: ttl, at: Date())
       },
       decode: { entry, sent in
         guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
@@ -119,13 +120,12 @@ extension NetworkManager {
 
 extension CachedLoad.Fetched {
   /// Creates what was fetched, and what to store of it: with a lookup, the response as it was before middleware received it.
-  /// Without one, nothing is stored if `decodesContent` is `nil`.
-  init(_ fetched: RequestRunner.Fetched, _ lookup: PolicyLookup?, decodesContent: Bool?, ttl: Duration, at date: Date) {
+  init(_ fetched: RequestRunner.Fetched, _ lookup: PolicyLookup?, key: CacheKey?, ttl: Duration, at date: Date) {
     entry = PrismCacheEntry(fetched.response, ttl: ttl, at: date)
     sent = fetched.sent.own
     guard let lookup else {
       let entry = entry
-      kept = decodesContent.flatMap { CacheKey(responseTo: fetched.sent, decodesContent: $0) }.map { (entry, $0) }
+      kept = key.map { (entry, $0) }
       return
     }
     kept = lookup.kept(of: fetched.sent, ttl: ttl, at: date)

@@ -247,9 +247,9 @@ extension PrismNetworkAdapter {
       fetch: { lookup, isFirst in
         let urlRequest = isFirst ? urlRequest : try self.urlRequest(for: request.endpoint)
         let fetched = try await self.runner.fetch(urlRequest, lookup: lookup)
+        let key = isCached && urlRequest.isCacheable ? CacheKey(responseTo: fetched.sent) : nil
         return .init(
-          fetched, lookup, isCached: isCached && urlRequest.isCacheable, ttl: interval ?? PrismCacheEntry.defaultTTL,
-          at: self.store.now())
+          fetched, lookup, key: key, ttl: interval ?? PrismCacheEntry.defaultTTL, at: self.store.now())
       },
       decode: { try EntityDecoding.decode($0, for: request, sentAs: $1 ?? urlRequest, with: formatter) })
   }

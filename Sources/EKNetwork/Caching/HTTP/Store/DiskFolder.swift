@@ -95,7 +95,7 @@ final class DiskFolder: Sendable {
       if errno != ENOENT { fail(.read, path, errno) }
       return nil
     }
-    guard file.size == 64, let bytes = file.contents else {
+    guard file.size == 64, let bytes = file.contents(upTo: 64) else {
       // Damaged: another is created.
       fail(.read, path, 0)
       unlink(path)

@@ -76,7 +76,7 @@ final class DiskStore: Sendable {
       if errno != ENOENT { folder.fail(.read, full, errno) }
       return nil
     }
-    guard let size = file.size, size <= DiskRecord.greatestFields * 2, let bytes = file.contents,
+    guard let bytes = file.contents(upTo: Int64(DiskRecord.greatestFields) * 2),
       let (record, length) = bytes.withUnsafeBytes({ DiskRecord.read($0, trust: name.trust) }), record.key == name.key
     else {
       damaged(path)
