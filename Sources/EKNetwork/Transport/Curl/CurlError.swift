@@ -55,10 +55,10 @@
       // From 8.21 on, code 43 also stands for an invalid key of a client certificate.
       if failure.code == 43, failure.text.contains("private key") { return failure.text }
       if let explanation = failure.explanation { return explanation }
-      return texts[failure.code] ?? failure.text
+      return failure.hasProxy ? texts[failure.code] ?? failure.text : failure.text
     }
 
-    /// Of a proxy's response to `CONNECT`, the only one that libcurl reads.
+    /// Of a proxy's response to `CONNECT`, the only one that libcurl reads. Without a proxy the codes stand for something else.
     private static let texts = [
       // Of a lack of memory libcurl says the same.
       27: "A line of the proxy's response is longer than 100 KB, or libcurl has no memory",

@@ -133,7 +133,7 @@
     ])
     func messageSaysWhatHappened(_ row: (code: Int, text: String, expected: URLError.Code, part: String)) throws {
       let url = try #require(URL(string: "https://h/"))
-      let failure = CurlError.Failure(code: row.code, text: row.text, systemError: 0, verifyResult: 0)
+      let failure = CurlError.Failure(code: row.code, text: row.text, hasProxy: [27, 43, 100].contains(row.code))
       let error = CurlError.urlError(failure, url: url)
       #expect(error.code == row.expected)
       #expect(error.localizedDescription.contains(row.part), "\(error.localizedDescription)")
@@ -166,6 +166,12 @@
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: Permission denied")
       failure.systemError = 0
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: refused")
+    }
+
+    /// Without a proxy libcurl reads no response.
+    @Test(arguments: [27, 43, 100]) func messageBlamesNoProxyThatThereIsNot(_ code: Int) {
+      #expect(CurlError.text(CurlError.Failure(code: code, text: "Out of memory")) == "Out of memory")
+      #expect(CurlError.text(CurlError.Failure(code: code, text: "Out of memory", hasProxy: true)).contains("proxy"))
     }
 
     // MARK: - Versions that are claimed
