@@ -77,10 +77,13 @@ struct HeaderFields {
       if !value.isEmpty { fields["Content-Type"] = value }
       return
     }
-    guard contentType.hasPrefix("multipart/"), let boundary = contentType.range(of: "; boundary="),
-      let type = fields[ownContentType]?.lowercased(), type.hasPrefix("multipart/"), !type.contains("boundary=")
+    guard contentType.hasPrefix("multipart/"), let start = contentType.range(of: "; boundary=")?.lowerBound,
+      let own = fields[ownContentType], case let type = own.lowercased(), type.hasPrefix("multipart/"),
+      !type.contains("boundary=")
     else { return }
-    fields[ownContentType]?.append(contentsOf: contentType[boundary.lowerBound...])
+    // Without the other parameters of the body's type. None of the characters of a boundary is a semicolon.
+    let boundary = contentType[start...].dropFirst().prefix { $0 != ";" }
+    fields[ownContentType] = try InvalidHeaderError.checked("\(own);\(boundary)", of: ownContentType)
   }
 
   mutating func expectContinue() {

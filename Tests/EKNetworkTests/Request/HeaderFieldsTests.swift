@@ -164,4 +164,23 @@ import Testing
         == "multipart/form-data; boundary=C")
     #expect(try type(TestRequest(body: RequestBody(data: Data(), contentType: ""))) == nil)
   }
+
+  /// The body may be a form that was built elsewhere, and its content type any text.
+  @Test(
+    arguments: [
+      ("multipart/form-data; boundary=B", "multipart/mixed; boundary=B"),
+      ("multipart/related; boundary=B; type=x", "multipart/mixed; boundary=B"),
+      ("multipart/related; type=x; boundary=\"a b\"", "multipart/mixed; boundary=\"a b\""),
+      ("multipart/related", "multipart/mixed"), ("text/plain; boundary=B", "multipart/mixed"),
+      ("multipart/mixed; boundary=B\r\nX: 1", nil),
+    ] as [(String, String?)])
+  func ownMultipartTypeGetsTheBoundaryOfTheBody(_ contentType: String, _ sent: String?) throws {
+    let body = RequestBody(data: Data("--B--".utf8), contentType: contentType)
+    let request = TestRequest(headers: ["content-type": "multipart/mixed"], body: body)
+    if let sent {
+      #expect(try headers(request).field("Content-Type") == sent)
+    } else {
+      #expect(throws: InvalidHeaderError(field: "content-type", reason: .invalidValue)) { try headers(request) }
+    }
+  }
 }
