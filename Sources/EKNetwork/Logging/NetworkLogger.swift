@@ -235,6 +235,7 @@ enum SecretFields {
 
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()
-    return words.contains(where: name.contains) || OriginFields.contains(name) && name != "host"
+    return words.contains(where: name.contains) || OriginFields.isOneTime(name)
+      || OriginFields.contains(name) && name != "host"
   }
 }
