@@ -71,13 +71,18 @@ struct HARRedaction: Codable, Sendable, Equatable {
     if Self.challengeFields.contains(name) { return value }
     if SecretFields.contains(name) || name == "refresh" { return Self.hidden }
     // In fields of others there are URLs as well, as in `Destination` or `HX-Current-URL`.
-    guard value.lowercased().hasPrefix("http"), value.contains(where: Self.beforeSecrets.contains),
-      let other = ServerURL.resolve(value)
+    guard let scheme = value.range(of: "://").map({ value[..<$0.lowerBound] }), scheme.allSatisfy(Self.isOfScheme),
+      value.contains(where: Self.beforeSecrets.contains)
     else { return value }
-    return self.url(other)
+    return ServerURL.resolve(value).map { self.url($0) } ?? Self.hidden
   }
 
   private static let beforeSecrets: Set<Character> = ["?", "@"]
+
+  /// RFC 3986 §3.1.
+  private static func isOfScheme(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || "+-.".contains(character)
+  }
 
   /// Returns the value of a `Link` field, whose URLs are in angle brackets (RFC 8288 §3). One elsewhere, as in `anchor` (§3.2),
   /// makes it hidden as a whole.

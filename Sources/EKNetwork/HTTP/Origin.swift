@@ -96,8 +96,19 @@ enum OriginFields {
   /// know.
   private static let trace: Set<String> = ["traceparent", "tracestate", "baggage"]
 
+  /// Words of the names of fields with a secret that is another one in each request: the code of a second factor, or the
+  /// proof of a key (RFC 9449 §4).
+  private static let oneTimeWords: Set<Substring> = ["otp", "totp", "dpop"]
+
   /// Returns whether a field is not sent to another origin: it may be that of a credential, or belongs to a trace.
-  static func stays(_ name: String) -> Bool { contains(name) || trace.contains(name.lowercased()) }
+  static func stays(_ name: String) -> Bool {
+    contains(name) || isOneTime(name) || trace.contains(name.lowercased())
+  }
+
+  /// Returns whether a field may be that of a secret which does not distinguish one user from another, as it is used once.
+  static func isOneTime(_ name: String) -> Bool {
+    name.lowercased().split { !$0.isLetter && !$0.isNumber }.contains { oneTimeWords.contains($0) }
+  }
 
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()

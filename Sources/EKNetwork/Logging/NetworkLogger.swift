@@ -229,6 +229,6 @@ enum SecretFields {
   static func contains(_ name: String) -> Bool {
     let name = name.lowercased()
     // Hiding a harmless value as well, such as that of an `Idempotency-Key`, does no harm.
-    return name.contains("key") || OriginFields.contains(name) && name != "host"
+    return name.contains("key") || OriginFields.isOneTime(name) || OriginFields.contains(name) && name != "host"
   }
 }

@@ -34,7 +34,25 @@ import Testing
   func secretFieldNamesAreRecognized(_ name: String) { #expect(OriginFields.contains(name)) }
 
   @Test(arguments: ["Idempotency-Key", "Sec-WebSocket-Key", "Surrogate-Key", "Cache-Key", "Keep-Alive", "Accept"])
-  func otherFieldNamesAreNotSecret(_ name: String) { #expect(!OriginFields.contains(name)) }
+  func otherFieldNamesAreNotSecret(_ name: String) {
+    #expect(!OriginFields.contains(name) && !OriginFields.isOneTime(name))
+  }
+
+  /// They count as no credential, which would make each request that of another user.
+  @Test(arguments: ["X-GitHub-OTP", "otp", "OTP_Code", "X-TOTP", "DPoP"])
+  func oneTimeSecretsStayWithTheirOrigin(_ name: String) throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    var request = URLRequest(url: url)
+    request.setValue("123456", forHTTPHeaderField: name)
+    let recorded = HARRequest(request, redaction: HARRedaction(salt: "a", hidesSecrets: true))
+    #expect(recorded.fields.value(for: name) == "<redacted>" && recorded.fingerprints.isEmpty)
+    #expect(SecretFields.contains(name) && !OriginFields.contains(name))
+    request.removeOriginFields()
+    #expect(request.value(forHTTPHeaderField: name) == nil)
+  }
+
+  @Test(arguments: ["X-Robotparam", "X-Hotp-Like", "Adopotion"])
+  func partsOfWordsAreNoOneTimeSecrets(_ name: String) { #expect(!OriginFields.stays(name)) }
 
   /// The file system tells `A` from `a`, and no cookie belongs to a file.
   @Test func socketsAreOriginsOfTheirOwn() throws {

@@ -44,6 +44,31 @@ import Testing
     #expect(CacheDirectives("max-age =0, max-age=60").maxAge == 0)
   }
 
+  /// What a line forbids counts, whatever is before it and whether or not the lines were joined.
+  @Test(arguments: ["ext=\"a", "ext=\"a\\", "\"", "max-age=\"60", "private=\"a, b"])
+  func openQuoteHidesNoRestriction(_ line: String) {
+    for other in ["no-store", "no-cache", "private", "must-revalidate"] {
+      let (lines, joined) = (CacheDirectives([line, "x, \(other)"]), CacheDirectives("\(line), x, \(other)"))
+      for directives in [lines, joined] {
+        let found = [directives.noStore, directives.noCache, directives.isPrivate, directives.mustRevalidate]
+        let expected = ["no-store", "no-cache", "private", "must-revalidate"].map {
+          $0 == other || line.hasPrefix("private") && $0 == "private"
+        }
+        #expect(found == expected, "\(line) \(other)")
+      }
+    }
+    #expect(CacheDirectives([line, "public, immutable"]).isPublic)
+    #expect(!CacheDirectives("\(line), public, immutable").isPublic)
+  }
+
+  @Test func linesAreOneField() {
+    #expect(CacheDirectives(["max-age=5", "max-age=60, public"]).maxAge == 5)
+    #expect(CacheDirectives(["ext=\"a", "no-store, y=\"b"]).noStore)
+    #expect(CacheDirectives("no-cache=\"a, b").noCache)
+    #expect(!CacheDirectives("ext=\"a, no-store\", max-age=5").noStore)
+    #expect(CacheDirectives([]) == CacheDirectives(nil))
+  }
+
   @Test func parsesOtherDirectives() {
     let directives = CacheDirectives(
       "no-store,private, must-revalidate,must-understand,immutable, stale-while-revalidate=5, stale-if-error=6, public")

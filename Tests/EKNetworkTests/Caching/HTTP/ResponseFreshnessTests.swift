@@ -75,5 +75,9 @@ import Testing
   @Test func dateIsWrittenAsIMFFixdate() {
     #expect(HTTPDate.text(Date(timeIntervalSince1970: 784_111_777)) == "Sun, 06 Nov 1994 08:49:37 GMT")
     #expect(HTTPDate.text(Date(timeIntervalSince1970: -1e12)) == "Thu, 01 Jan 1970 00:00:00 GMT")
+    #expect(HTTPDate.text(Date(timeIntervalSince1970: .nan)) == "Thu, 01 Jan 1970 00:00:00 GMT")
+    for seconds in [1e12, Double(Int64.max), .greatestFiniteMagnitude, .infinity] {
+      #expect(HTTPDate.text(Date(timeIntervalSince1970: seconds)) == "Fri, 31 Dec 9999 23:59:59 GMT")
+    }
   }
 }

@@ -77,6 +77,10 @@ import Testing
       #expect(hiding.field("Destination", value, of: base) == "https://a.example/x?a=\(stand)")
       #expect(showing.field("Destination", value, of: base) == value)
     }
+    #expect(hiding.field("X-Any", "ws://u:word@a.example/", of: base) == "ws://a.example/")
+    for value in ["https://u:word@a b/?c", "https://[x/?a=word"] {
+      #expect(!hiding.field("Destination", value, of: base).contains("word"))
+    }
     for value in ["https://a.example", "httpd/2 (a?b)", "a?b", "Bot/1 (+https://a.example/?b)"] {
       #expect(hiding.field("X-Any", value, of: base) == value)
     }

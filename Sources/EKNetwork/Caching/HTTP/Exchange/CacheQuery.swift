@@ -36,7 +36,7 @@ struct CacheQuery: Sendable {
     method = request.httpMethod ?? "GET"
     self.url = url
     fields = HeaderFieldList(transportRequest.hop.sentFields)
-    var directives = CacheDirectives(fields.value("cache-control"))
+    var directives = CacheDirectives(fields.values("cache-control"))
     // RFC 9111 §5.4: the predecessor of Cache-Control.
     if !fields.contains("cache-control"), let pragma = fields.value("pragma"),
       FieldList.members(pragma).contains(where: { $0.lowercased() == "no-cache" })

@@ -29,18 +29,20 @@ struct CacheDirectives: Sendable, Equatable {
 
   init() {}
 
-  /// Parses a field value. Of a repeated directive the first occurrence counts (§4.2.1). Unknown directives are ignored
-  /// (§5.2.3).
-  init(_ value: String?) {
-    guard let value else { return }
+  /// Parses a field value, which may be several lines that were joined.
+  init(_ value: String?) { self.init(value.map { [$0] } ?? []) }
+
+  /// Parses the lines of a field, each on its own: a quoted string that one of them leaves open does not continue in the
+  /// next. Of a repeated directive the first occurrence counts (§4.2.1). Unknown directives are ignored (§5.2.3).
+  init(_ lines: [String]) {
     var seen: Set<String> = []
-    for member in FieldList.members(value) {
+    for (member, isValid) in lines.flatMap(Self.members) {
       let name = member.prefix { HeaderSyntax.token.contains($0.asciiValue ?? 0) }
       let rest = member[name.endIndex...]
       let directive = name.lowercased()
       // A second no-cache may add to the first: one with field names does not exclude one without.
       guard directive == "no-cache" || seen.insert(directive).inserted else { continue }
-      if rest.isEmpty || rest.first == "=" {
+      if isValid, rest.isEmpty || rest.first == "=" {
         // §5.2: recipients accept both forms of an argument, token and quoted string.
         apply(directive, rest.isEmpty ? nil : rest.dropFirst().unquoted())
       } else if Self.restricting.contains(directive) {
@@ -48,6 +50,13 @@ struct CacheDirectives: Sendable, Equatable {
         apply(directive, nil)
       }
     }
+  }
+
+  /// Returns the members of a line. What follows an open quote is split once more, as invalid: it may be a line that was
+  /// joined to this one, and forbid something.
+  private static func members(_ line: String) -> [(Substring, isValid: Bool)] {
+    let open = FieldList.members(line + ",", omittingEmpty: false).last ?? ""
+    return FieldList.members(line).map { ($0, true) } + open.split(separator: ",").map { ($0.trimmingBlanks(), false) }
   }
 
   /// The directives that count although what follows their names is invalid.

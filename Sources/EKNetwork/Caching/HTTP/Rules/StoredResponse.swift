@@ -29,7 +29,7 @@ final class StoredResponse: Sendable {
   ) {
     self.status = status
     self.reason = reason
-    directives = CacheDirectives(fields.value("cache-control"))
+    directives = CacheDirectives(fields.values("cache-control"))
     var fields = fields
     // Another user who receives the response must not receive a session with it.
     if directives.isShareable { fields.remove(where: Self.setsCookies) }
