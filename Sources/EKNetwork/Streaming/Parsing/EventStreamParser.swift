@@ -86,7 +86,7 @@ struct EventStreamParser: StreamParser {
         }
         let rest = bytes.from(offset)
         guard let end = endOfLine(rest) else {
-          try checkSize(carry.count + rest.count)
+          try checkSize(carry.count + rest.count, line: lineNumber + 1)
           carry.append(contentsOf: rest)
           offset = bytes.count
           return nil
@@ -111,7 +111,7 @@ struct EventStreamParser: StreamParser {
 
   private mutating func line(_ piece: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
     lineNumber += 1
-    try checkSize(carry.count + piece.count)
+    try checkSize(carry.count + piece.count, line: lineNumber)
     guard !carry.isEmpty else { return try process(piece) }
     carry.append(contentsOf: piece)
     let whole = carry
@@ -138,7 +138,7 @@ struct EventStreamParser: StreamParser {
 
   private mutating func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
     if name.equals("data") {
-      try checkSize(data.count + value.count)
+      try checkSize(data.count + value.count, line: lineNumber)
       data.append(contentsOf: value)
       data.append(Self.lineFeed)
     } else if name.equals("event") {
@@ -172,10 +172,9 @@ struct EventStreamParser: StreamParser {
       retry: retry)
   }
 
-  private func checkSize(_ size: Int) throws {
-    guard size <= maximumSize else { throw StreamLineTooLongError(line: max(1, lineNumber), limitBytes: maximumSize) }
+  private func checkSize(_ size: Int, line: Int) throws {
+    guard size <= maximumSize else { throw StreamLineTooLongError(line: line, limitBytes: maximumSize) }
   }
-
 }
 
 /// One event of a `text/event-stream` (WHATWG HTML §9.2).
