@@ -41,18 +41,22 @@ struct ByteParser: StreamParser {
   mutating func finish() -> UInt8? { nil }
 }
 
-extension LineParser where Element: Decodable {
-  /// Creates a parser for NDJSON: it decodes one record from each line that is not blank.
+/// A parser that decodes one record from each line that is not blank.
+struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
+  private var splitter: LineSplitter
+  private let decode: @Sendable (UnsafeRawBufferPointer, Int) throws -> Item?
+
   init(
     _ splitter: LineSplitter, decoder: JSONDecoder, reportInvalid: (@Sendable (InvalidStreamRecord) -> Void)?
   ) {
-    self.init(splitter) { bytes, line in
+    self.splitter = splitter
+    decode = { bytes, line in
       // A line of whitespace is blank, too.
       if bytes.allSatisfy({ HeaderSyntax.isBlank($0) || $0 == UInt8(ascii: "\r") }) { return nil }
       // Copied, because a decoder may keep its input.
       let data = Data(bytes)
       do {
-        return try decoder.decode(Element.self, from: data)
+        return try decoder.decode(Item.self, from: data)
       } catch {
         guard let reportInvalid else { throw Self.naming(line, in: error) }
         reportInvalid(InvalidStreamRecord(line: line, data: data, error: error))
@@ -60,6 +64,12 @@ extension LineParser where Element: Decodable {
       }
     }
   }
+
+  mutating func append(_ chunk: Data) { splitter.append(chunk) }
+
+  mutating func next() throws -> Item? { try splitter.next(decode) }
+
+  mutating func finish() throws -> Item? { try splitter.finish(decode) }
 
   /// Returns the error with the line number at the start of its description.
   private static func naming(_ line: Int, in error: any Error) -> any Error {

@@ -1,37 +1,27 @@
 import Foundation
 
-/// Splits chunks at the ends of lines. Lines are read in place; only a line that spans chunks is copied.
+/// Splits chunks at line feeds. Lines are read in place; only a line that spans chunks is copied.
 struct LineSplitter: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
-  private static let carriageReturn = UInt8(ascii: "\r")
 
   private let maximumLength: Int
   private let keepsBlankLines: Bool
-  private let endsAtCarriageReturns: Bool
   private let reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)?
   private var chunk = Data()
   /// The number of bytes of the chunk that have been read.
   private var offset = 0
-  /// The offset of the next line feed in the chunk: less than `offset` if unknown, `max` if there is none.
-  private var nextLineFeed = -1
-  /// Whether to skip a line feed: after a carriage return it belongs to the same line ending, even in another chunk.
-  private var swallowsLineFeed = false
   /// The beginning of a line that continues in the next chunk.
   private var carry: [UInt8] = []
   private var isSkipping = false
   private var lineNumber = 0
 
-  /// - Parameters:
-  ///   - endsAtCarriageReturns: Whether a carriage return alone ends a line, too (WHATWG HTML §9.2.5). Otherwise it belongs
-  ///     to the line, unless a line feed follows.
-  ///   - reportOverlong: Called with each line over the limit, which is skipped; if `nil`, such a line throws.
+  /// - Parameter reportOverlong: Called with each line over the limit, which is skipped; if `nil`, such a line throws.
   init(
-    maximumLength: Int, keepsBlankLines: Bool = false, endsAtCarriageReturns: Bool = false,
+    maximumLength: Int, keepsBlankLines: Bool = false,
     reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)? = nil
   ) {
     self.maximumLength = max(0, maximumLength)
     self.keepsBlankLines = keepsBlankLines
-    self.endsAtCarriageReturns = endsAtCarriageReturns
     self.reportOverlong = reportOverlong
   }
 
@@ -39,7 +29,6 @@ struct LineSplitter: Sendable {
   mutating func append(_ chunk: Data) {
     self.chunk = chunk
     offset = 0
-    nextLineFeed = -1
   }
 
   /// Returns what `make` returns for the next line, unless blank ones are skipped; `nil` if another chunk is needed.
@@ -47,47 +36,23 @@ struct LineSplitter: Sendable {
   /// - Parameter make: Called with the line without its ending, which is valid during the call, and its number,
   ///   starting at 1. Lines for which it returns `nil` are skipped.
   mutating func next<Line>(_ make: (UnsafeRawBufferPointer, Int) throws -> Line?) throws -> Line? {
-    var nothing: Void = ()
-    return try next(changing: &nothing) { _, line, number in try make(line, number) }
-  }
-
-  /// Returns the same for a closure that changes a value.
-  mutating func next<Value, Line>(
-    changing value: inout Value, _ make: (inout Value, UnsafeRawBufferPointer, Int) throws -> Line?
-  ) throws -> Line? {
     // A separate reference, so that the rest of the splitter can be mutated meanwhile.
     let chunk = chunk
     // A consumed chunk is released while the next one is awaited.
     defer { if offset == chunk.count { append(Data()) } }
     return try chunk.withUnsafeBytes { bytes in
       while offset < bytes.count {
-        if swallowsLineFeed {
-          swallowsLineFeed = false
-          if bytes[offset] == Self.lineFeed {
-            offset += 1
-            continue
-          }
-        }
         let rest = bytes.from(offset)
-        guard let end = endOfLine(rest) else {
+        guard let end = rest.firstOffset(of: Self.lineFeed) else {
           offset = bytes.count
           try keep(rest)
           return nil
         }
-        swallowsLineFeed = endsAtCarriageReturns && rest[end] == Self.carriageReturn
         offset += end + 1
-        if let line = try complete(rest.upTo(end), { try make(&value, $0, $1) }) { return line }
+        if let line = try complete(rest.upTo(end), make) { return line }
       }
       return nil
     }
-  }
-
-  private mutating func endOfLine(_ rest: UnsafeRawBufferPointer) -> Int? {
-    guard endsAtCarriageReturns else { return rest.firstOffset(of: Self.lineFeed) }
-    // Searched for once, not for every line before it that ends in a carriage return.
-    if nextLineFeed < offset { nextLineFeed = rest.firstOffset(of: Self.lineFeed).map { offset + $0 } ?? .max }
-    let feed = nextLineFeed == .max ? nil : nextLineFeed - offset
-    return rest.upTo(feed ?? rest.count).firstOffset(of: Self.carriageReturn) ?? feed
   }
 
   /// Returns the same for the last line, which the end of the stream terminates.
@@ -106,7 +71,7 @@ struct LineSplitter: Sendable {
   private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
     guard !isSkipping else { return }
     // A carriage return at the end may belong to the line ending.
-    let ending = piece.last == Self.carriageReturn ? 1 : 0
+    let ending = piece.last == UInt8(ascii: "\r") ? 1 : 0
     guard carry.count + piece.count - ending <= maximumLength else { return try overlong(at: lineNumber + 1) }
     carry.append(contentsOf: piece)
   }
@@ -129,7 +94,7 @@ struct LineSplitter: Sendable {
   private mutating func handOn<Line>(
     _ line: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer, Int) throws -> Line?
   ) throws -> Line? {
-    let line = line.last == Self.carriageReturn ? line.upTo(line.count - 1) : line
+    let line = line.last == UInt8(ascii: "\r") ? line.upTo(line.count - 1) : line
     guard line.count <= maximumLength else {
       try overlong(at: lineNumber)
       isSkipping = false
@@ -147,28 +112,20 @@ struct LineSplitter: Sendable {
   }
 }
 
-/// A parser that makes an element of each line.
-struct LineParser<Element: Sendable>: StreamParser {
+/// A parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
+struct LineParser: StreamParser {
   private var splitter: LineSplitter
-  private let make: @Sendable (UnsafeRawBufferPointer, Int) throws -> Element?
 
-  /// - Parameter make: See ``LineSplitter/next(_:)``.
-  init(_ splitter: LineSplitter, make: @escaping @Sendable (UnsafeRawBufferPointer, Int) throws -> Element?) {
-    self.splitter = splitter
-    self.make = make
-  }
+  init(_ splitter: LineSplitter) { self.splitter = splitter }
 
   mutating func append(_ chunk: Data) { splitter.append(chunk) }
 
-  mutating func next() throws -> Element? { try splitter.next(make) }
+  mutating func next() throws -> String? {
+    try splitter.next { line, _ in String(decoding: line, as: UTF8.self) }
+  }
 
-  mutating func finish() throws -> Element? { try splitter.finish(make) }
-}
-
-extension LineParser where Element == String {
-  /// Creates a parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
-  init(_ splitter: LineSplitter) {
-    self.init(splitter) { line, _ in String(decoding: line, as: UTF8.self) }
+  mutating func finish() throws -> String? {
+    try splitter.finish { line, _ in String(decoding: line, as: UTF8.self) }
   }
 }
 

@@ -143,6 +143,12 @@ import Testing
     #expect(parse(lines, with: parser(10_000)).error is StreamLineTooLongError)
   }
 
+  @Test(arguments: ["", "\n"]) func errorNamesTheLine(_ ending: String) {
+    let text = "data: a\n\n" + String(repeating: "x", count: 20) + ending
+    let error = parse([Data(text.utf8)], with: parser(10)).error
+    #expect(error as? StreamLineTooLongError == StreamLineTooLongError(line: 3, limitBytes: 10))
+  }
+
   @Test func lineAtTheLimitIsAccepted() {
     let line = Data("data: 0123456789\n\n".utf8)
     #expect(parse([line], with: parser(16)).error == nil)
