@@ -161,9 +161,9 @@ struct RateLimitState: Sendable {
   }
 
   private mutating func probe(after generation: Int) {
-    var probe = RateLimitAllowance.probe
-    probe.firstGeneration = firstGeneration(of: Self.refusals, after: generation)
-    allowances[Self.refusals] = probe
+    let first = firstGeneration(of: Self.refusals, after: generation)
+    // It is known only that the server has refused requests: one request is sent as a probe.
+    allowances[Self.refusals] = RateLimitAllowance(remaining: 1, firstGeneration: first)
   }
 
   /// Begins a trial, unless there is one that a request of the given generation is not part of.
@@ -217,9 +217,6 @@ struct RateLimitAllowance: Equatable, Sendable {
 
   /// Responses within seconds of each other report the same reset with a difference due to rounding.
   private static let tolerance = Duration.seconds(2)
-
-  /// The allowance if it is known only that the server has refused requests: one request is sent as a probe.
-  static let probe = RateLimitAllowance(remaining: 1)
 }
 
 extension RateLimitAllowance {
