@@ -100,7 +100,7 @@ public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendabl
   /// A description of the error, with the name of the file.
   public var errorDescription: String? {
     switch self {
-    case .notAFileURL(let url): "\(url.absoluteString) is not a file URL"
+    case .notAFileURL(let url): "\(url.redactedForLog) is not a file URL"
     case .fileExists(let url): "There is a file \(url.path) already"
     case .folderNotFound(let url): "There is no folder \(url.path)"
     case .alreadyDownloading(let url): "\(url.path) is being downloaded already"
@@ -120,3 +120,5 @@ public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendabl
     }
   }
 }
+
+extension DownloadError: Redacted {}

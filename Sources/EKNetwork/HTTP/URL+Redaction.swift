@@ -21,10 +21,6 @@ extension Redacted {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension Redacted where Self: LocalizedError {
-  var redacted: String { errorDescription ?? "" }
-}
-
 extension URL {
   /// The scheme, host, port, path and names of the query items.
   ///

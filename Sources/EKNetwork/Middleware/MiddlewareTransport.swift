@@ -119,6 +119,7 @@ extension URLRequest {
       request.url = url.withoutCredentials
     }
     guard !isElsewhere(than: home) else { return request }
+    if let source = home.url { request.url = request.url?.inheritingCredentials(of: source) }
     for (name, value) in home.allHTTPHeaderFields ?? [:]
     where OriginFields.stays(name) && request.value(forHTTPHeaderField: name) == nil {
       request.setValue(value, forHTTPHeaderField: name)

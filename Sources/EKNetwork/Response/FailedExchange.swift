@@ -52,6 +52,11 @@ struct FailedExchange {
   }
 }
 
+extension Redacted where Self: LocalizedError {
+  // The reason may be one that a server has sent.
+  var redacted: String { FailedExchange.inOneLine(errorDescription ?? "") }
+}
+
 extension DecodingError {
   /// The response that could not be decoded, with its status, URL, header fields and body; `nil` for an error that was not made by
   /// the library's own decoding of a response, and for one whose ``Context/underlyingError`` is of a type of your own.

@@ -80,6 +80,8 @@ import Testing
       (HTTPError(statusCode: 404, data: Data(), headers: headers), "Request failed with status code 404: 0 bytes"),
       (PrismNetworkFailure(.serverError, url: url, headers: headers), ""),
       (WebSocketError.refused(status: 401, headers: headers), "The server refused the WebSocket with status 401"),
+      (WebSocketError.connectionLost(reason: "a\nb"), "The WebSocket connection was lost: a b"),
+      (DownloadError.notAFileURL(url), "\(shown) is not a file URL"),
       (UploadError.invalidLocation("sesame"), "The server's location of the upload cannot be used"),
       (ResponseLimitError(limit: .size(1), url: url), ""),
       (ConnectionOptions.Proxy.http(host: "proxy", port: 1, user: "me", password: "sesame"), ""),

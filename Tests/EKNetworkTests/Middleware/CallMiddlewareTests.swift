@@ -214,6 +214,17 @@ import Testing
     #expect(other.requests.map { $0.header("Authorization") } == [isOwn ? own : nil])
   }
 
+  /// That of a URL is for all of its origin.
+  @Test func userOfURLIsSentToItsOriginAfterADetour() async throws {
+    let away = try #require(URL(string: "http://you:other@away.example/item"))
+    let base = try #require(URL(string: server.baseURL.absoluteString.replacing("//", with: "//me:secret@")))
+    let manager = Wire.automatic.manager(base)
+    manager.middleware = [Self.leading(to: away), Self.leading(to: server.url("/item"))]
+    #expect(try await manager.send(ItemProbe()) == Item(id: 1))
+    let own = "Basic " + Data("me:secret".utf8).base64EncodedString()
+    #expect(server.requests.map { $0.header("Authorization") } == [own])
+  }
+
   /// Requests that a circuit breaker refuses use none of the server's quota.
   @Test func unsentRequestUsesNoQuota() async throws {
     server.route("/item") { _ in .json(Item(id: 1), headers: ["RateLimit": "\"a\";r=2;t=300"]) }

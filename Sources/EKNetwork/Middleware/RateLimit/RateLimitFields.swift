@@ -20,8 +20,8 @@ enum RateLimitFields {
   /// `"burst";r=3;t=10, "day";r=900;t=36000`
   private static func items(_ value: String, policies: String?) -> [Quota] {
     var known: [String: [String: String]] = [:]
-    for (name, parameters) in list(policies ?? "") ?? [] { known[name] = parameters }
-    return (list(value) ?? []).compactMap { name, parameters in
+    for (name, parameters) in list(policies ?? "") { known[name] = parameters }
+    return list(value).compactMap { name, parameters in
       let policy = known[name] ?? [:]
       // Quotas of bytes and of concurrent requests are not counted here.
       guard policy["qu"].map({ Substring($0).unquoted() }) ?? "requests" == "requests" else { return nil }
@@ -76,15 +76,10 @@ enum RateLimitFields {
 
   // MARK: - Structured fields (RFC 9651)
 
-  /// Parses a list of items with parameters; returns `nil` if one of them is invalid, because the whole field is
-  /// ignored then (§4.2).
-  private static func list(_ value: String) -> [Member]? {
-    var members: [Member] = []
-    for text in FieldList.members(value) {
-      guard let member = member(text) else { return nil }
-      members.append(member)
-    }
-    return members
+  /// Parses a list of items with parameters. If one of them is invalid, the whole field is ignored (§4.2).
+  private static func list(_ value: String) -> [Member] {
+    let members = FieldList.members(value).map(member)
+    return members.contains { $0 == nil } ? [] : members.compactMap(\.self)
   }
 
   private static func member(_ text: Substring) -> Member? {
@@ -117,8 +112,7 @@ final class RateLimitLine: Sendable {
   private struct Entry {
     var state: RateLimitState
     var waiters: [UInt64: Waiter] = [:]
-    var timer: Task<Void, Never>?
-    var wake: Duration?
+    var timer: (wake: Duration, task: Task<Void, Never>)?
   }
 
   private struct Book {
@@ -225,10 +219,9 @@ final class RateLimitLine: Sendable {
         released.append((waiter, one.refusedFor))
       }
       let wake = entry.state.wake(at: now)
-      if wake != entry.wake {
-        oldTimer = entry.timer
-        entry.wake = wake
-        entry.timer = wake.map { timer(key, $0) }
+      if wake != entry.timer?.wake {
+        oldTimer = entry.timer?.task
+        entry.timer = wake.map { ($0, timer(key, $0)) }
       }
       if !entry.state.isBlank(at: now) { book.entries[key] = entry }
       return (value, entry.state.generation)
@@ -251,7 +244,7 @@ final class RateLimitLine: Sendable {
       guard (try? await clock.sleep(wake)) != nil else { return }
       self?.change(key) { entry, _ in
         // Unless another timer has taken its place.
-        if entry.wake == wake { (entry.timer, entry.wake) = (nil, nil) }
+        if entry.timer?.wake == wake { entry.timer = nil }
       }
     }
   }
