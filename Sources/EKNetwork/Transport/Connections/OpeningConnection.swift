@@ -101,7 +101,11 @@
       pool.shared.opened(self)
       let transfers = transfers
       if case .opened(let bytes, let times) = outcome {
-        for transfer in transfers { transfer.loopConnection = nil }
+        for transfer in transfers {
+          transfer.loopConnection = nil
+          // Others did not let it stop. From now on, a failure need not be one before anything was sent.
+          transfer.loopFailure = nil
+        }
         self.transfers = []
         return eventLoop.opened(self, bytes, times, for: transfers)
       }
