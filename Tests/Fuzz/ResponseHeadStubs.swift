@@ -7,10 +7,8 @@ import Foundation
 // What `ResponseHead` needs for Foundation's responses and for properties that the parser does not use. The originals
 // depend on half of the library.
 
-struct RetryAfter {
-  init?(_: String, now _: Date) { fatalError() }
-
-  func delay(from _: Date) -> Duration { fatalError() }
+enum RetryAfter {
+  static func delay(_: String, now _: Date) -> Duration? { fatalError() }
 }
 
 extension HTTPURLResponse {

@@ -137,7 +137,8 @@ public struct RetryPolicy {
   ///
   /// A request that is not idempotent (``NetworkRequest/isIdempotent``), such as a POST, is only repeated if the server has
   /// certainly not carried it out (``repeatsOnlyIfHarmless``): it could not connect, or the response is 408, 425, 429 or 503.
-  /// After 500, 502, 504, a timeout on an open connection or a lost connection, the error is thrown. With an `Idempotency-Key` it is repeated like a GET.
+  /// After 500, 502, 504, a timeout on an open connection or a lost connection, the error is thrown. With an
+  /// `Idempotency-Key` it is repeated like a GET.
   public static var transientFailures: RetryPolicy {
     var policy = exponentialBackoff(shouldRetry: isTransient)
     policy.repeatsOnlyIfHarmless = true

@@ -304,8 +304,14 @@ extension RequestRunner {
             failure.refusal?.head.statusCode.map { Repeatability(status: $0, isIdempotent: isIdempotent) }
             ?? Repeatability(after: error, isIdempotent: isIdempotent)
           if !failure.isCreated { repeatability = exchange.complete(repeatability) }
-          PrismNetworkFailure.recordEnd(
-            failure.isFinal ? .completed(isIdempotent: request.isIdempotent) : repeatability)
+          var end = repeatability
+          if failure.isFinal {
+            end = .completed(isIdempotent: request.isIdempotent)
+          } else if failure.isCreated, options.state == nil {
+            // Another call would create another upload.
+            end = Repeatability(isIdempotent: request.isIdempotent, fate: .unknown, kind: end.kind)
+          }
+          PrismNetworkFailure.recordEnd(end)
           if Task.isCancelled { throw CancellationError() }
           if failure.isFinal || error is UploadError || token?.hasFailed == true { throw error }
           let delay = retries.failed(

@@ -317,31 +317,6 @@ import Testing
     #expect(server.server.requests.filter { $0.method == "DELETE" }.count == 2)
   }
 
-  /// The POST is repeated like any other; an upload that exists is asked for its offset.
-  @Test(arguments: Kind.allCases, [500, 503])
-  func creationIsRepeatedOnlyIfThatIsHarmless(_ kind: Kind, _ status: Int) async throws {
-    let server = try UploadServer(kind)
-    let (isFirst, isFirstPart) = (Locked(true), Locked(true))
-    server.state.withLock { state in
-      state.override = { request in
-        let isDue = request.method == "POST" ? isFirst : isFirstPart
-        return isDue.withLock { exchange(&$0, with: false) } ? .status(request.method == "POST" ? status : 500) : nil
-      }
-    }
-    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
-    let upload = {
-      try await manager.upload(
-        CreateUpload(retryPolicy: .transientFailures), fromFile: file, options: options(kind))
-    }
-    if status == 500 {
-      await #expect(throws: HTTPError.self) { _ = try await upload() }
-      #expect(server.methods == ["POST"])
-    } else {
-      #expect(try await upload().size == Int64(content.count))
-      #expect(server.methods.prefix(4) == ["POST", "POST", "PATCH", "HEAD"])
-    }
-  }
-
   /// The draft completes an upload with a part of its own, which is empty if there is nothing else to send.
   @Test(arguments: [0, 10]) func uploadOfWhichNothingWasSentIsNotComplete(_ size: Int) async throws {
     let server = try UploadServer(.draft)

@@ -99,7 +99,11 @@
       let transfers = transfers
       switch outcome {
       case .success(let (bytes, times)):
-        for transfer in transfers { transfer.loopConnection = nil }
+        for transfer in transfers {
+          transfer.loopConnection = nil
+          // Others did not let it stop. From now on, a failure need not be one before anything was sent.
+          transfer.loopFailure = nil
+        }
         self.transfers = []
         eventLoop.opened(self, bytes, times, for: transfers)
       case .failure(let failure):

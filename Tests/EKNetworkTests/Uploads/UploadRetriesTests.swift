@@ -1,0 +1,69 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import EKNetwork
+
+/// Which requests of an upload are repeated (RFC 9110 §9.2.2).
+@Suite struct UploadRetriesTests {
+  typealias Kind = UploadOptions.ResumptionProtocol
+
+  private let folder: ScratchFolder
+  private let content = Data.noise(300_000)
+  private let file: URL
+
+  init() throws {
+    folder = try ScratchFolder()
+    file = try folder.file("a.bin", content)
+  }
+
+  /// The POST is repeated like any other; an upload that exists is asked for its offset.
+  @Test(arguments: Kind.allCases, [500, 503])
+  func creationIsRepeatedOnlyIfThatIsHarmless(_ kind: Kind, _ status: Int) async throws {
+    let server = try UploadServer(kind)
+    let (isFirst, isFirstPart) = (Locked(true), Locked(true))
+    server.state.withLock { state in
+      state.override = { request in
+        let isDue = request.method == "POST" ? isFirst : isFirstPart
+        return isDue.withLock { exchange(&$0, with: false) } ? .status(request.method == "POST" ? status : 500) : nil
+      }
+    }
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    let options = UploadOptions(using: kind, state: folder["state"])
+    let upload = {
+      try await manager.upload(CreateUpload(retryPolicy: .transientFailures), fromFile: file, options: options)
+    }
+    if status == 500 {
+      await #expect(throws: HTTPError.self) { _ = try await upload() }
+      #expect(server.methods == ["POST"])
+    } else {
+      #expect(try await upload().size == Int64(content.count))
+      #expect(server.methods.prefix(4) == ["POST", "POST", "PATCH", "HEAD"])
+    }
+  }
+
+  /// Without a state file, the operation would create another upload, while the server may complete the first.
+  @Test(arguments: Kind.allCases, [true, false])
+  func operationContinuesAnUploadButCreatesNoOther(_ kind: Kind, _ hasState: Bool) async throws {
+    let server = try UploadServer(kind)
+    let isFirst = Locked(true)
+    server.state.withLock { state in
+      state.override = { request in
+        guard request.method == "PATCH" else { return nil }
+        return isFirst.withLock { exchange(&$0, with: false) } ? .status(500) : nil
+      }
+    }
+    let manager = Wire.automatic.manager(server.server)
+    let (file, options) = (file, UploadOptions(using: kind, state: hasState ? folder["state"] : nil))
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: RecordingClock()) {
+      try await manager.upload(CreateUpload(), fromFile: file, options: options)
+    }
+    if hasState {
+      #expect(try await retryable.execute().size == Int64(content.count))
+      #expect(server.methods == ["POST", "PATCH", "HEAD", "PATCH"])
+    } else {
+      await #expect(throws: HTTPError.self) { _ = try await retryable.execute() }
+      #expect(server.methods == ["POST", "PATCH"])
+    }
+  }
+}
