@@ -67,7 +67,10 @@ final class PartialFile: Sendable {
   /// `false` if a file exists there that must not be replaced.
   func finish(length: Int64, replacing: Bool, synchronizing: Bool) throws(DownloadError) -> Bool {
     if synchronizing, !file.synchronize() { throw DownloadError(errno, destination) }
-    guard file.isNamed(url), file.size == length else { throw .notWritable(destination, code: ESTALE) }
+    guard file.isNamed(url), file.size == length else {
+      let folder = destination.deletingLastPathComponent()
+      throw DownloadError(access(folder.path, F_OK) == 0 ? ESTALE : errno, destination)
+    }
     guard try Self.move(url, to: destination, replacing: replacing) else { return false }
     unlink(noteURL.path)
     if synchronizing { OpenFile(destination.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)?.synchronize() }

@@ -100,7 +100,7 @@ private struct FilmDownload: NetworkRequest {
   @Test(.enabled("There is only one volume.") { hasMemoryVolume })
   func fileFromAnotherVolumeLeavesAPartialFileAlone() async throws {
     let memory = "/dev/shm/EKNetwork-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(atPath: memory, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: URL(fileURLWithPath: memory), withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: memory) }
     let film = URL(fileURLWithPath: memory + "/a.mp4")
     let partial = try PartialFile(for: film)

@@ -41,8 +41,14 @@ import Testing
     }
   }
 
-  private func download(_ manager: NetworkManager, _ damage: Damage) async throws -> DownloadedFile? {
-    let request = FileRequest(retryPolicy: RetryPolicy(maxRetryCount: 1, delay: 0))
+  private func download(
+    _ manager: NetworkManager, _ damage: Damage, beforeRetry: @escaping () throws -> Void = {}
+  ) async throws -> DownloadedFile? {
+    let policy = RetryPolicy(maxRetryCount: 1, delay: 0) { _ in
+      #expect(throws: Never.self) { try beforeRetry() }
+      return true
+    }
+    let request = FileRequest(retryPolicy: policy)
     guard damage == .link else { return try await manager.download(request, to: target) }
     await #expect(throws: DownloadError.notWritable(target, code: ELOOP)) {
       try await manager.download(request, to: target)
@@ -55,14 +61,8 @@ import Testing
   @Test(arguments: Damage.allCases) func fileIsChangedBetweenAttempts(_ damage: Damage) async throws {
     file.state.withLock { $0.breaks = [100_000] }
     let manager = Wire.automatic.manager(file.server)
-    let attempts = Locked(0)
-    manager.attemptMiddleware = [
-      Intercept { [partial] request, _, next in
-        if attempts.withLock({ $0.increment() }) == 2 { try Self.damage(partial, damage) }
-        return try await next(request)
-      }
-    ]
-    guard let result = try await download(manager, damage) else { return }
+    let changed = try await download(manager, damage) { [partial] in try Self.damage(partial, damage) }
+    guard let result = changed else { return }
     #expect(result.size == 300_000)
     #expect(result.resumedBytes == 0)
     #expect(try Data(contentsOf: target) == content)

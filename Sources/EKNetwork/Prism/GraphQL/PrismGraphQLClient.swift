@@ -159,6 +159,8 @@ public actor PrismGraphQLClient {
   nonisolated func failure(_ error: any Error) -> any Error {
     switch error {
     case _ where error.isCancellationOfTask: CancellationError()
+    // Cancelling a task that waits for a message ends the connection: what it sends after that message fails.
+    case is WebSocketError where Task.isCancelled: CancellationError()
     case is EncodingError, is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: endpointURL)
     case is PrismGraphQLSubscriptionError: error
     default: PrismNetworkFailure(causedBy: error, url: endpointURL)

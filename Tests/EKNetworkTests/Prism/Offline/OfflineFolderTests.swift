@@ -99,12 +99,13 @@ import Testing
 
   /// Whichever queue has opened the folder since has its requests.
   @Test func folderThatAnotherQueueHasOpenedIsLeftAlone() async throws {
+    // Without the slash that the URL of an existing folder has.
+    let directory = self.directory
     let queue = try open(.each { _ in })
     try await queue.enqueue(request("/a"))
     let stored = names
     unlink(directory.appendingPathComponent("lock").path)
     #expect(await (try open()).count == 1)
-    let directory = self.directory
     await #expect(throws: PrismOfflineQueueError.notWritable(directory, code: ESTALE)) {
       try await queue.enqueue(request("/b"))
     }
