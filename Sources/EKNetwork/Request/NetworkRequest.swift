@@ -181,8 +181,8 @@ extension NetworkRequest {
 /// How redirects are handled (RFC 9110 §15.4).
 public enum RedirectPolicy: Sendable, Equatable {
   /// Follows up to 20 redirects. `Authorization`, `Cookie`, `Proxy-Authorization` and `Host`, and fields named after
-  /// tokens, keys, passwords or sessions, are removed when the origin changes, and so are `traceparent`, `tracestate`
-  /// and `baggage`; a redirect from https to http is refused; 307 and 308 send the body again.
+  /// tokens, keys, passwords, sessions or one-time codes (`X-GitHub-OTP`, `DPoP`), are removed when the origin changes, and
+  /// so are `traceparent`, `tracestate` and `baggage`; a redirect from https to http is refused; 307 and 308 send the body again.
   case follow
   /// Returns the redirect itself: `send` throws an ``HTTPError`` with its status and headers.
   case reject

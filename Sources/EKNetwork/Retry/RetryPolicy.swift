@@ -23,8 +23,9 @@ public struct RetryPolicy {
   public var maxRetryAfter: TimeInterval = RetryPolicy.defaultMaxRetryAfter
 
   /// Whether a request that is not idempotent (``NetworkRequest/isIdempotent``), such as a POST, is only repeated if the
-  /// server has certainly not carried it out (RFC 9110 §9.2.2): it could not connect in time, or the response is 4xx, 503 or a
-  /// redirect (307, 308) that keeps the method. ``shouldRetry`` is then only asked about such failures.
+  /// server has certainly not carried it out (RFC 9110 §9.2.2): it could not connect in time (with `URLSession`, no timeout
+  /// counts as that), or the response is 4xx, 503 or a redirect (307, 308) that keeps the method. ``shouldRetry`` is then only
+  /// asked about such failures.
   ///
   /// Defaults to `false`; ``transientFailures`` sets it.
   public var repeatsOnlyIfHarmless = false

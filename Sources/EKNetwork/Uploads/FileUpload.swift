@@ -91,8 +91,8 @@ actor FileUpload {
       do {
         response = try await send(action, of: state, creation: creation.own, over: exchange, sent: sent)
       } catch {
-        // Without a connection, nothing was sent: not even the request of a part that is empty.
-        let isUnsent = Repeatability(after: error, isIdempotent: false).isHarmless
+        // Without a connection, nothing was sent: not even the request of a part that is empty. Middleware may have sent it before.
+        let isUnsent = exchange.complete(Repeatability(after: error, isIdempotent: false)).isHarmless
         if !isUnsent { state.interrupted(sent: sent.withLock { $0 }) }
         remember(state)
         throw error

@@ -103,7 +103,8 @@ extension NetworkManager {
           over: self.transport, lookup: lookup, token: token.renewal
         ).fetch(request, firstBuilt: isFirst ? built : nil, baseURL: self.baseURL, accessToken: token.read)
         if let error = fetched.response.readError { throw error }
-        let key = isCached ? CacheKey(responseTo: fetched.sent, decodesContent: request.decodesContent) : nil
+        let isKept = isCached && lookup == nil
+        let key = isKept ? CacheKey(responseTo: fetched.sent, decodesContent: request.decodesContent) : nil
         return .init(fetched, lookup, key: key, ttl: ttl, at: Date())
       },
       decode: { entry, sent in

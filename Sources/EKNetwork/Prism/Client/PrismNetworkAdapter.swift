@@ -247,7 +247,7 @@ extension PrismNetworkAdapter {
       fetch: { lookup, isFirst in
         let urlRequest = isFirst ? urlRequest : try self.urlRequest(for: request.endpoint)
         let fetched = try await self.runner.fetch(urlRequest, lookup: lookup)
-        let key = isCached && urlRequest.isCacheable ? CacheKey(responseTo: fetched.sent) : nil
+        let key = lookup == nil && isCached && urlRequest.isCacheable ? CacheKey(responseTo: fetched.sent) : nil
         return .init(
           fetched, lookup, key: key, ttl: interval ?? PrismCacheEntry.defaultTTL, at: self.store.now())
       },

@@ -111,6 +111,7 @@ public actor PrismGraphQLClient {
       exchange.wasCarriedOut = wasCarriedOut
       // The response to an operation says more about its end than the status.
       exchange.recordsEnds = false
+      defer { exchange.recordHidden() }
       let fetched = try await runner.fetch(
         runner.source(request, { endpointURL }, token.read), policy: request.retryPolicy, over: exchange)
       do { return Received(response: try decode(fetched.response.data)) } catch let error as DecodingError {

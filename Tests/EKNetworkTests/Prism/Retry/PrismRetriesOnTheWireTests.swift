@@ -115,6 +115,29 @@ import Testing
     #expect(server.requests.map(\.method) == ["POST", "POST"])
   }
 
+  /// Of a mutation that middleware sends twice, the server may have carried out the first one.
+  @Test(arguments: [("mutation { a }", 2), ("{ a }", 3)])
+  func operationThatMiddlewareSendsTwiceIsRepeatedOnlyIfItIsAQuery(_ text: String, _ count: Int) async throws {
+    server.route("POST", "/graphql", .status(500), .status(503), .json(#"{"data":{"a":1}}"#))
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [
+      Intercept { request, _, next in
+        let response = try await next(request)
+        return response.statusCode == 500 ? try await next(request) : response
+      }
+    ]
+    let client = PrismGraphQLClient(endpointURL: server.url("/graphql"), manager: manager)
+    let retryable = PrismRetryableRequest(policy: PrismLinearRetry(), clock: clock) {
+      try await client.execute(PrismGraphQLQuery(query: text)) as PrismGraphQLResponse<[String: Int]>
+    }
+    if count == 2 {
+      await #expect(throws: (any Error).self) { _ = try await retryable.execute() }
+    } else {
+      #expect(try await retryable.execute().data == ["a": 1])
+    }
+    #expect(server.requestCount == count)
+  }
+
   /// A renewal that has succeeded is over, and may be that of other requests as well.
   @Test(arguments: [true, false]) func renewalOfTheTokenDoesNotPreventRetries(isClosure: Bool) async throws {
     server.route("POST", "/token") { _ in .json(Teapot(id: 1)) }
