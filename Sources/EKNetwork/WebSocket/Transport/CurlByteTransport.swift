@@ -24,6 +24,8 @@
     private var opening: CheckedContinuation<Void, any Error>?
     private var receiving: CheckedContinuation<[UInt8], any Error>?
     private var outgoing = SendBuffer()
+    /// Whether nothing can be sent before something is received, although the socket is writable: in TLS 1.2 a server may
+    /// begin a handshake at any time (RFC 5246 §7.4.1.1). Watching such a socket for output would be a loop.
     private var outputNeedsInput = false
     private var isFinished = false
     /// Set on any thread, for libcurl may not return to the loop before a proxy's response to `CONNECT` has ended.
