@@ -136,15 +136,15 @@ public final class BackgroundTransfers: Sendable {
     let own = try runner.source(request, { baseURL }, accessToken, accept: accept).build()
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL)
     let hop = try HopRequest(own, session: settings, hasLeftOrigin: leavesOrigin)
-    var sent = hop.urlRequest
+    var sent = hop.sent
     // The background session has no cookies of its own: those of the process may be another user's.
-    if let cookie = hop.sentFields["Cookie"] { sent.setValue(cookie, forHTTPHeaderField: "Cookie") }
+    if let cookie = hop.sentFields.first("cookie") { sent.set("Cookie", cookie) }
     try sent.checkIsSendable()
     // They are in `Authorization` already. The session would show them in its errors.
-    sent.url = sent.url?.withoutCredentials
+    sent.url = sent.url.withoutCredentials
     // The session adds that of the file.
-    sent.setValue(nil, forHTTPHeaderField: "Content-Length")
-    return sent
+    sent.remove("content-length")
+    return sent.urlRequest
   }
 }
 

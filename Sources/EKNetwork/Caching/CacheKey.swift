@@ -2,7 +2,9 @@ import Foundation
 
 /// The key under which a response to a request is stored.
 struct CacheKey: Sendable {
-  let request: URLRequest
+  private let own: HTTPRequest
+  /// The request for a `URLCache`.
+  var request: URLRequest { own.urlRequest }
   /// The method, the URL, and a hash of the user's identity, the header fields and the body: a request of another user,
   /// or for another type or language, has another key. Tokens cannot be recovered from it.
   let text: String
@@ -13,23 +15,23 @@ struct CacheKey: Sendable {
   ///
   /// - Parameter decodesContent: Whether its response is stored decoded: ``TransportRequest/decodesContent``.
   init(_ hop: HopRequest, decodesContent: Bool = true) {
-    request = hop.own
+    own = hop.own
     namesUser = hop.namesUser
-    let sent = hop.urlRequest
+    let sent = hop.sent
     var lines: [String] = []
-    for (name, value) in sent.allHTTPHeaderFields ?? [:] {
-      let name = name.lowercased()
+    for field in sent.fields {
+      let name = field.name.lowercased()
       // The credentials of Digest differ each time: the identity has what counts.
       if !FlightKey.ignored.contains(name), hop.credential == nil || name != "authorization" {
-        lines.append("\(name):\(value)\n")
+        lines.append("\(name):\(field.value)\n")
       }
     }
     lines.sort()
     // Neither a name nor a value can contain a line break, and the empty line ends them: the text is unambiguous.
     let head = hop.identity.text + "\n" + lines.joined() + "\n"
-    let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.httpBody ?? Data()))
+    let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.data ?? Data()))
     text =
-      "\(sent.httpMethod ?? "GET") \(sent.url?.withoutCredentials.absoluteString ?? "") \(hash)"
+      "\(sent.method) \(sent.url.withoutCredentials.absoluteString) \(hash)"
       + (decodesContent ? "" : " encoded")
   }
 

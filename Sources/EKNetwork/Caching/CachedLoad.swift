@@ -15,13 +15,13 @@ struct CachedLoad<Value: Sendable>: Sendable {
   /// Unless `isFirst`, time has passed since the key was made, and the request has to be built again.
   let fetch: @Sendable (PolicyLookup?, _ isFirst: Bool) async throws -> Fetched
   /// Decodes the response to a request; `nil` for the one of the key.
-  let decode: @Sendable (PrismCacheEntry, _ sent: URLRequest?) throws -> Value
+  let decode: @Sendable (PrismCacheEntry, _ sent: HTTPRequest?) throws -> Value
 
   struct Fetched: Sendable {
     let entry: PrismCacheEntry
     let kept: (entry: PrismCacheEntry, key: CacheKey)?
     /// The request, as it was built.
-    let sent: URLRequest
+    let sent: HTTPRequest
     /// The stored response that a lookup has found, if it is one.
     var found: PolicyLookup.Found?
   }

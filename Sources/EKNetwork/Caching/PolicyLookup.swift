@@ -51,7 +51,7 @@ final class PolicyLookup: Sendable {
   /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
   func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
     guard let outcome = outcome(of: sent), let (head, data) = outcome.content,
-      Self.isCacheable(outcome.sent.urlRequest),
+      Self.isCacheable(outcome.sent.sent),
       let key = CacheKey(responseTo: outcome.sent, decodesContent: outcome.decodesContent)
     else { return nil }
     return (PrismCacheEntry(CollectedResponse(head: head, data: data), ttl: ttl, at: date), key)
@@ -59,7 +59,7 @@ final class PolicyLookup: Sendable {
 
   private func outcome(of hop: HopRequest) -> Outcome? { state.withLock { $0.outcomes[Self.url(of: hop)] } }
 
-  private static func url(of hop: HopRequest) -> String { hop.own.url?.absoluteString ?? "" }
+  private static func url(of hop: HopRequest) -> String { hop.own.url.absoluteString }
 
   private func note(_ outcome: Outcome) {
     let url = Self.url(of: outcome.sent)
@@ -78,9 +78,9 @@ final class PolicyLookup: Sendable {
     let hop = request.hop
     var outcome = Outcome(sent: hop, decodesContent: request.decodesContent)
     note(outcome)
-    guard Self.isCacheable(hop.urlRequest), policy != .networkOnly else { return nil }
+    guard Self.isCacheable(hop.sent), policy != .networkOnly else { return nil }
     let key = CacheKey(hop, decodesContent: request.decodesContent)
-    guard let (entry, isFresh) = await store.entry(for: key), let response = entry.urlResponse(for: hop.urlRequest.url)
+    guard let (entry, isFresh) = await store.entry(for: key), let response = entry.urlResponse(for: hop.sent.url)
     else { return nil }
     guard policy?.uses(isFresh: isFresh) ?? true else { return nil }
     outcome.found = Found(key: key, isFresh: isFresh)
@@ -107,8 +107,8 @@ final class PolicyLookup: Sendable {
   }
 
   /// Whether the response to a request may be stored. The key does not contain what a stream contains.
-  private static func isCacheable(_ request: URLRequest) -> Bool {
-    request.httpMethod ?? "GET" == "GET" && request.httpBodyStream == nil
+  private static func isCacheable(_ request: HTTPRequest) -> Bool {
+    request.method == "GET" && request.stream == nil
   }
 }
 

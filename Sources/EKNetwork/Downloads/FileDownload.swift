@@ -61,9 +61,9 @@ actor FileDownload {
     }
   }
 
-  func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
+  func attempt(_ request: HTTPRequest, over exchange: Exchange) async throws -> Outcome {
     do {
-      return try await load(urlRequest, over: exchange)
+      return try await load(request, over: exchange)
     } catch let error as ResponseLimitError where error.limit == limit.map({ .size($0) }) {
       // The rest of a file that is too large is never wanted. An error response that is too large, for this limit or for
       // that of middleware, says nothing about the file: it is a refusal, which is not thrown here.
@@ -72,12 +72,12 @@ actor FileDownload {
     }
   }
 
-  private func load(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
+  private func load(_ request: HTTPRequest, over exchange: Exchange) async throws -> Outcome {
     while true {
       // Middleware that ignores its cancellation does not take the lock again.
       try Task.checkCancellation()
       try open()
-      let request = try conditional(urlRequest, over: exchange)
+      let request = try conditional(request, over: exchange)
       let response = try await exchange.open(request, collectsBody: true)
       guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
       switch state?.received(DownloadHead(response.head, status: status)) ?? .refuse {
@@ -130,24 +130,22 @@ actor FileDownload {
     partial = nil
   }
 
-  private func conditional(_ urlRequest: URLRequest, over exchange: Exchange) throws -> URLRequest {
-    var request = urlRequest
+  private func conditional(_ request: HTTPRequest, over exchange: Exchange) throws -> HTTPRequest {
+    var request = request
     // Ranges count the bytes as they are transferred, so these must be the bytes of the file.
-    if request.value(forHTTPHeaderField: "Accept-Encoding") == nil {
-      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-    }
-    let isGet = request.httpMethod ?? "GET" == "GET"
-    let name = (isGet ? "" : (request.httpMethod ?? "") + " ") + (request.url?.absoluteString ?? "")
+    if request.value("accept-encoding") == nil { request.set("Accept-Encoding", "identity") }
+    let isGet = request.method == "GET"
+    let name = (isGet ? "" : request.method + " ") + request.url.absoluteString
     let resource = SHA256.hexadecimal(Array(name.utf8))
     // Another attempt may use another URL.
     if state?.resource != resource {
       let held = mayResume(request) ? partial?.held : nil
       let hop = try exchange.hop(request)
       state = DownloadState(
-        resource: resource, source: isGet ? request.url.map { DownloadSource.digest(of: $0, keepsTokens: true) } : nil,
+        resource: resource, source: isGet ? DownloadSource.digest(of: request.url, keepsTokens: true) : nil,
         requester: RequestIdentity.ofRepresentation(hop), trust: hop.connection?.trust,
         held: held?.representation, length: held?.length ?? 0,
-        wantsPart: request.value(forHTTPHeaderField: "Range") != nil,
+        wantsPart: request.value("range") != nil,
         isRepeatable: mayResume(request))
       let length = state?.length ?? 0
       // What an attempt of this call has received is not resumed.
@@ -157,13 +155,13 @@ actor FileDownload {
       state?.discarded()
       return request
     }
-    for (name, value) in state?.fields ?? [:] { request.setValue(value, forHTTPHeaderField: name) }
+    for (name, value) in state?.fields ?? [:] { request.set(name, value) }
     return request
   }
 
   /// Returns whether the download may be resumed; a range of the caller's own must not be changed.
-  private func mayResume(_ request: URLRequest) -> Bool {
-    options.resumes && request.httpMethod ?? "GET" == "GET" && request.value(forHTTPHeaderField: "Range") == nil
+  private func mayResume(_ request: HTTPRequest) -> Bool {
+    options.resumes && request.method == "GET" && request.value("range") == nil
   }
 
   /// Writes a body to the file. Returns whether it was the last one.

@@ -62,13 +62,13 @@ protocol AttemptSource {
   /// Whether each attempt certainly has a new body, so that a consumed one does not prevent a retry.
   var makesNewBodies: Bool { get }
 
-  func build() throws -> URLRequest
+  func build() throws -> HTTPRequest
 
   /// Returns the error for a response with an error status.
   func error(of refusal: CollectedResponse) -> any Error
 
   /// Returns the error of a failed attempt, as the retry policy and the caller receive it.
-  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error
+  func failure(_ error: any Error, of request: HTTPRequest, _ repeatability: Repeatability) -> any Error
 }
 
 /// A ``NetworkRequest``, built for each attempt.
@@ -100,7 +100,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
   var allowsRetry: Bool { request.allowsRetry }
   var makesNewBodies: Bool { request.body?.isReplayable ?? true }
 
-  func build() throws -> URLRequest {
+  func build() throws -> HTTPRequest {
     try defaults.reading {
       try RequestBuilder.build(
         request, baseURL: baseURL(), accessToken: accessToken?(), userAgent: userAgent, accept: accept,
@@ -112,7 +112,7 @@ struct TypedAttempts<Request: NetworkRequest>: AttemptSource {
     defaults.reading { ResponseValidation.error(of: refusal, to: request) }
   }
 
-  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error { error }
+  func failure(_ error: any Error, of request: HTTPRequest, _ repeatability: Repeatability) -> any Error { error }
 }
 
 /// The attempts of a request to which middleware has made changes.
@@ -122,9 +122,9 @@ struct ChangedAttempts: AttemptSource {
 
   var allowsRetry: Bool { source.allowsRetry }
   var makesNewBodies: Bool { source.makesNewBodies }
-  func build() throws -> URLRequest { changes.applied(to: try source.build()) }
+  func build() throws -> HTTPRequest { try changes.applied(to: try source.build()) }
   func error(of refusal: CollectedResponse) -> any Error { source.error(of: refusal) }
-  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error {
-    source.failure(error, of: urlRequest, repeatability)
+  func failure(_ error: any Error, of request: HTTPRequest, _ repeatability: Repeatability) -> any Error {
+    source.failure(error, of: request, repeatability)
   }
 }

@@ -39,14 +39,14 @@ struct Exchange: Sendable {
 
   /// Returns the request as it is sent in its first hop.
   @inline(never)
-  func hop(_ urlRequest: URLRequest) throws -> HopRequest {
+  func hop(_ request: HTTPRequest) throws -> HopRequest {
     try HopRequest(
-      urlRequest, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin,
+      request, session: transport.sessionSettings, hasLeftOrigin: hasLeftOrigin,
       credential: hasLeftOrigin ? nil : credential)
   }
 
   /// Returns the final response to a request, with its body.
-  func load(_ urlRequest: URLRequest) async throws -> CollectedResponse { try await load(try hop(urlRequest)) }
+  func load(_ request: HTTPRequest) async throws -> CollectedResponse { try await load(try hop(request)) }
 
   /// Returns the final response, with its body. The status code is not evaluated here.
   func load(_ hop: HopRequest) async throws -> CollectedResponse {
@@ -62,7 +62,7 @@ struct Exchange: Sendable {
         ignoresContent: ignoresContent, cacheMode: cacheMode)
     else {
       // After an unsafe request, callers must not share a response requested before it.
-      defer { if !hop.urlRequest.isSafe { shared.seal() } }
+      defer { if !hop.sent.isSafe { shared.seal() } }
       return try await loadAlone(hop)
     }
     return try await shared.run(key) {
@@ -106,7 +106,7 @@ struct Exchange: Sendable {
 
   /// Returns the final response as `URLSession.data(for:)` does: an incomplete body is an error, whatever the status.
   func data(for request: URLRequest) async throws -> (Data, URLResponse) {
-    let response = try await load(request)
+    let response = try await load(HTTPRequest(request))
     if let error = response.readError { throw error }
     return (response.data, response.head.urlResponse)
   }
@@ -114,12 +114,12 @@ struct Exchange: Sendable {
   /// Returns the final response as soon as its head has arrived.
   ///
   /// - Parameter collectsBody: Whether the caller will read the body to its end at once.
-  func open(_ urlRequest: URLRequest, collectsBody: Bool) async throws -> TransportResponse {
-    guard let shared, !urlRequest.isSafe else {
-      return try await open(try hop(urlRequest), collectsBody: collectsBody)
+  func open(_ request: HTTPRequest, collectsBody: Bool) async throws -> TransportResponse {
+    guard let shared, !request.isSafe else {
+      return try await open(try hop(request), collectsBody: collectsBody)
     }
     defer { shared.seal() }
-    var response = try await open(try hop(urlRequest), collectsBody: collectsBody)
+    var response = try await open(try hop(request), collectsBody: collectsBody)
     // Nothing more comes of it.
     if response.body is FailedBody { return response }
     // The request may only take effect when its response ends, of which a reader learns after that.
@@ -128,19 +128,19 @@ struct Exchange: Sendable {
   }
 
   /// Returns the request's own idempotency, unless middleware around the call has changed the method.
-  private func ownIdempotency(of request: URLRequest) -> Bool? {
-    method == nil || method == request.httpMethod ? isIdempotent : nil
+  private func ownIdempotency(of request: HTTPRequest) -> Bool? {
+    method == nil || method == request.method ? isIdempotent : nil
   }
 
-  private func isIdempotent(_ request: URLRequest) -> Bool { ownIdempotency(of: request) ?? request.isIdempotent }
+  private func isIdempotent(_ request: HTTPRequest) -> Bool { ownIdempotency(of: request) ?? request.isIdempotent }
 
   /// Returns whether a request may be sent again after its attempt has failed.
-  func repeatability(of request: URLRequest, after error: any Error) -> Repeatability {
+  func repeatability(of request: HTTPRequest, after error: any Error) -> Repeatability {
     complete(Repeatability(after: error, isIdempotent: isIdempotent(request)))
   }
 
   /// Returns whether a request may be sent again after a response with an error status.
-  func repeatability(of request: URLRequest, afterStatus status: Int) -> Repeatability {
+  func repeatability(of request: HTTPRequest, afterStatus status: Int) -> Repeatability {
     complete(Repeatability(status: status, isIdempotent: isIdempotent(request)))
   }
 
@@ -170,7 +170,7 @@ struct Exchange: Sendable {
   ///
   /// - Parameter isComplete: Whether the response is complete: the body of a stream may still fail.
   @inline(never)
-  func recordSuccess(of request: URLRequest, isComplete: Bool) {
+  func recordSuccess(of request: HTTPRequest, isComplete: Bool) {
     record(Repeatability(isIdempotent: isIdempotent(request), fate: isComplete ? .carriedOut : .unknown, kind: nil))
   }
 
@@ -202,7 +202,7 @@ struct Exchange: Sendable {
       request.isTimeLimited = true
     }
     request.collectsBody = collectsBody
-    request.isIdempotent = ownIdempotency(of: hop.urlRequest)
+    request.isIdempotent = ownIdempotency(of: hop.sent)
     request.cacheMode = cacheMode
     request.decodesContent = decodesContent
     request.maximumInflation = limits.inflation
@@ -216,7 +216,7 @@ struct Exchange: Sendable {
   /// Returns a response if it is the final one; otherwise makes the request's next hop.
   @inline(never)
   private func finalResponse(
-    _ response: TransportResponse, _ request: inout TransportRequest, _ redirects: inout RedirectState, start: URL?
+    _ response: TransportResponse, _ request: inout TransportRequest, _ redirects: inout RedirectState, start: URL
   ) throws -> TransportResponse? {
     if let hop = try request.hop.responding(to: response.head, by: transport) {
       request.hop = hop
@@ -236,14 +236,14 @@ struct Exchange: Sendable {
     case .deliver:
       var response = response
       response.head.isFromOtherOrigin = redirects.hasLeftOrigin
-      return try limits.applied(to: response, of: request.urlRequest, accepted: accepted)
+      return try limits.applied(to: response, of: request.hop.sent, accepted: accepted)
     case .fail(let error):
       response.body.cancel()
       throw error
     case .follow(let next):
-      if let status = response.head.statusCode, let url = next.url { log?.redirected(status: status, to: url) }
+      if let status = response.head.statusCode { log?.redirected(status: status, to: next.url) }
       // The request's own idempotency only applies to its original method.
-      if next.httpMethod != request.hop.own.httpMethod { request.isIdempotent = nil }
+      if next.method != request.hop.own.method { request.isIdempotent = nil }
       request.hop = try HopRequest(
         next, session: session, hasLeftOrigin: redirects.hasLeftOrigin, start: start,
         credential: request.hop.credential(for: next))
@@ -252,21 +252,12 @@ struct Exchange: Sendable {
   }
 }
 
-extension URLRequest {
-  /// Whether the method is safe (RFC 9110 §9.2.1).
-  var isSafe: Bool { HTTPMethod.isSafe(httpMethod ?? "GET") }
-
-  /// Whether the method is idempotent (RFC 9110 §9.2.2), or the server can tell a repetition by its `Idempotency-Key`.
-  var isIdempotent: Bool {
-    HTTPMethod(rawValue: httpMethod ?? "GET")?.isIdempotent == true
-      || value(forHTTPHeaderField: "Idempotency-Key") != nil
-  }
-
+extension HTTPRequest {
   /// The request without `Expect`; `nil` if it has none, or its body cannot be sent again.
-  fileprivate var withoutExpectation: URLRequest? {
-    guard bodyIsReplayable, value(forHTTPHeaderField: "Expect") != nil else { return nil }
+  fileprivate var withoutExpectation: HTTPRequest? {
+    guard bodyIsReplayable, value("expect") != nil else { return nil }
     var request = self
-    request.setValue(nil, forHTTPHeaderField: "Expect")
+    request.remove("expect")
     return request
   }
 }
@@ -342,7 +333,7 @@ final class ObservedBody: WrappingBody, @unchecked Sendable {
 struct ExchangeKey: Hashable, Sendable {
   private let method: String
   private let url: String
-  private let fields: [String: String]
+  private let fields: HeaderFieldList
   private let identity: RequestIdentity
   private let timeout: TimeInterval
   private let redirectPolicy: RedirectPolicy
@@ -358,12 +349,10 @@ struct ExchangeKey: Hashable, Sendable {
     _ hop: HopRequest, redirectPolicy: RedirectPolicy, accepted: StatusCodes = .successful, limits: ResponseLimits,
     decodesContent: Bool = true, ignoresContent: Bool = false, cacheMode: CacheMode = .default
   ) {
-    let request = hop.urlRequest
-    guard request.isSafe, request.httpBody == nil, request.httpBodyStream == nil, let url = request.url else {
-      return nil
-    }
-    method = request.httpMethod ?? "GET"
-    self.url = url.absoluteString
+    let request = hop.sent
+    guard request.isSafe, request.body == nil else { return nil }
+    method = request.method
+    url = request.url.absoluteString
     fields = Self.untraced(hop.sentFields)
     identity = hop.identity
     timeout = request.timeoutInterval
@@ -376,13 +365,11 @@ struct ExchangeKey: Hashable, Sendable {
   }
 
   /// Returns the fields without those of the trace, which differ for each request and do not affect the response.
-  private static func untraced(_ fields: [String: String]) -> [String: String] {
-    func isOfTrace(_ name: String) -> Bool {
-      // Few names are that long: the others are not lowercased.
-      guard (10...11).contains(name.utf8.count) else { return false }
-      return ["traceparent", "tracestate"].contains(name.lowercased())
+  private static func untraced(_ fields: HeaderFieldList) -> HeaderFieldList {
+    func isOfTrace(_ field: HeaderFieldList.Field) -> Bool {
+      field.name.isFieldName("traceparent") || field.name.isFieldName("tracestate")
     }
     // Most requests have no trace, and their fields are not copied.
-    return fields.keys.contains(where: isOfTrace) ? fields.filter { !isOfTrace($0.key) } : fields
+    return fields.contains(where: isOfTrace) ? HeaderFieldList(fields: fields.filter { !isOfTrace($0) }) : fields
   }
 }

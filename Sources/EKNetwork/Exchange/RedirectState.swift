@@ -4,7 +4,7 @@ import Foundation
 struct RedirectState {
   enum Action {
     case deliver
-    case follow(URLRequest)
+    case follow(HTTPRequest)
     /// The redirect cannot be followed, or must not be.
     case fail(any Error)
   }
@@ -37,9 +37,8 @@ struct RedirectState {
   // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
-    guard policy == .follow, let status = head.statusCode, head.isRedirect,
-      let source = request.own.url
-    else { return .deliver }
+    guard policy == .follow, let status = head.statusCode, head.isRedirect else { return .deliver }
+    let source = request.own.url
     switch decision {
     case .declined: return .deliver
     case .request(let proposed): return redirect(request, to: proposed, from: source)
@@ -47,12 +46,12 @@ struct RedirectState {
     }
     let location: String?
     do { location = try head.single("location") } catch {
-      if Self.becomesGet(request.own.httpMethod ?? "GET", status: status) { hasChangedMethod = true }
+      if Self.becomesGet(request.own.method, status: status) { hasChangedMethod = true }
       return .fail(error)
     }
     // An empty field names no target: the URL that has just been requested (RFC 3986 §4.4) would redirect again.
     guard let location else { return .deliver }
-    if Self.becomesGet(request.own.httpMethod ?? "GET", status: status) { hasChangedMethod = true }
+    if Self.becomesGet(request.own.method, status: status) { hasChangedMethod = true }
     // RFC 9110 §10.2.2: a URI reference, relative to the request's own URL.
     let target = ServerURL.resolve(location, against: source)
     if let error = Self.refusal(of: target, from: source) { return .fail(error) }
@@ -89,22 +88,21 @@ struct RedirectState {
   /// delegate set itself, but not those of the previous request.
   private mutating func redirect(_ request: HopRequest, to proposed: URLRequest, from source: URL) -> Action {
     if let error = Self.refusal(of: proposed.url, from: source) { return .fail(error) }
-    var next = proposed
-    if Origin(source) != proposed.url.flatMap({ Origin($0) }) {
-      next.removeOriginFields { request.urlRequest.value(forHTTPHeaderField: $0) != $1 }
+    var next: HTTPRequest
+    do { next = try HTTPRequest(proposed, changing: request.own) } catch { return .fail(error) }
+    if Origin(source) != Origin(next.url) {
+      next.removeOriginFields { request.sent.value($0.lowercased()) != $1 }
     }
     return hop(from: source, to: next, after: request.own)
   }
 
-  private mutating func redirect(_ request: URLRequest, to target: URL, from source: URL, status: Int) -> Action {
+  private mutating func redirect(_ request: HTTPRequest, to target: URL, from source: URL, status: Int) -> Action {
     var next = request
     next.url = target
-    let method = request.httpMethod ?? "GET"
-    if Self.becomesGet(method, status: status) {
-      next.httpMethod = "GET"
-      next.httpBody = nil
-      next.httpBodyStream = nil
-      next.removeFields(Self.contentFields)
+    if Self.becomesGet(request.method, status: status) {
+      next.method = "GET"
+      next.body = nil
+      next.removeFields { name, _ in Self.contentFields.contains(name.lowercased()) }
     } else if !request.bodyIsReplayable {
       // The rest of a stream is not the complete body: the redirect is the result.
       return .deliver
@@ -113,15 +111,15 @@ struct RedirectState {
     return hop(from: source, to: next, after: request)
   }
 
-  private mutating func hop(from source: URL, to next: URLRequest, after request: URLRequest) -> Action {
+  private mutating func hop(from source: URL, to next: HTTPRequest, after request: HTTPRequest) -> Action {
     visited.append(source.absoluteString)
     guard visited.count <= Self.maximumHops else {
-      let target = next.url?.absoluteString ?? ""
+      let target = next.url.absoluteString
       let text = visited.contains(target) ? "Redirect loop" : "More than \(Self.maximumHops) redirects"
       return .fail(URLError(.httpTooManyRedirects, url: source, description: text))
     }
-    if Origin(source) != next.url.flatMap({ Origin($0) }) { hasLeftOrigin = true }
-    if next.httpMethod != request.httpMethod { hasChangedMethod = true }
+    if Origin(source) != Origin(next.url) { hasLeftOrigin = true }
+    if next.method != request.method { hasChangedMethod = true }
     return .follow(next)
   }
 
@@ -140,19 +138,5 @@ extension URL {
   fileprivate func inheritingFragment(of source: URL) -> URL {
     guard fragment == nil, let fragment = source.fragment(percentEncoded: true) else { return self }
     return URL(string: "\(absoluteString)#\(fragment)") ?? self
-  }
-}
-
-extension URLRequest {
-  /// Whether the body can be sent again: there is none, it is in memory or in a file, or it has not been read yet.
-  var bodyIsReplayable: Bool {
-    guard let stream = httpBodyStream else { return true }
-    if let body = stream as? BodyInputStream { return body.source.isReplayable }
-    return stream.streamStatus == .notOpen
-  }
-
-  fileprivate mutating func removeFields(_ names: Set<String>) {
-    guard let fields = allHTTPHeaderFields else { return }
-    for name in fields.keys where names.contains(name.lowercased()) { setValue(nil, forHTTPHeaderField: name) }
   }
 }

@@ -7,14 +7,14 @@ extension RequestRunner {
     let response: @Sendable (Success) throws -> NetworkMiddlewareResponse
     /// Makes the outcome of the middleware's response to a request, given the result of `next` that it was made from:
     /// the last one if the response was not made from any, `nil` if there was none.
-    let outcome: @Sendable (TransportResponse, URLRequest, Success?) async throws -> Outcome<Success>
+    let outcome: @Sendable (TransportResponse, HTTPRequest, Success?) async throws -> Outcome<Success>
   }
 
   /// Runs the attempts of a call, with the middleware of calls around them.
   nonisolated(nonsending) func call<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
     adapter: @autoclosure () -> ResponseAdapter<Success>,
-    load: @escaping @Sendable (URLRequest, Exchange) async throws -> Outcome<Success>
+    load: @escaping @Sendable (HTTPRequest, Exchange) async throws -> Outcome<Success>
   ) async throws -> Success {
     guard !middleware.isEmpty else {
       return try await attempts(of: source, firstBuilt: firstBuilt, policy: policy, over: exchange, load: load)
@@ -27,7 +27,7 @@ extension RequestRunner {
   nonisolated(nonsending) private func callBehindMiddleware<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest?, policy: RetryPolicy, over exchange: Exchange,
     adapter: ResponseAdapter<Success>,
-    load: @escaping @Sendable (URLRequest, Exchange) async throws -> Outcome<Success>
+    load: @escaping @Sendable (HTTPRequest, Exchange) async throws -> Outcome<Success>
   ) async throws -> Success {
     let first: BuiltRequest
     if let token, firstBuilt == nil {
@@ -38,7 +38,7 @@ extension RequestRunner {
     let isolation = #isolation
     let bodyWasRead = Locked(false)
     let lent = LentCall(runner: self, source: source, policy: policy, exchange: exchange, bodyWasRead: bodyWasRead)
-    let watchedLoad: @Sendable (URLRequest, Exchange) async throws -> Outcome<Success> = { request, exchange in
+    let watchedLoad: @Sendable (HTTPRequest, Exchange) async throws -> Outcome<Success> = { request, exchange in
       defer { if !request.bodyIsReplayable { bodyWasRead.withLock { $0 = true } } }
       return try await load(request, exchange)
     }
@@ -47,11 +47,12 @@ extension RequestRunner {
     let unsent = Locked<BuiltRequest?>(first)
     let context = NetworkMiddlewareContext(hasLeftOrigin: exchange.hasLeftOrigin)
     let chain = MiddlewareChain(middleware: middleware, context: context)
+    let before = first.request.urlRequest
     let result: Result<NetworkMiddlewareResponse, any Error>
     do {
-      let response = try await chain.run(first.urlRequest) { request in
+      let response = try await chain.run(before) { request in
         let built = unsent.withLock { $0.take() }
-        let changes = RequestChanges(from: first.urlRequest, to: request)
+        let changes = RequestChanges(from: before, to: request)
         let success = try await gate.run {
           try await lent.attempts(
             changes, firstBuilt: built, isolation: isolation, load: changes.replacesBody ? load : watchedLoad)
@@ -66,12 +67,12 @@ extension RequestRunner {
     await gate.close()
     try Task.checkCancellation()
     let returned = try result.get()
-    let response = try returned.transportResponse(url: first.urlRequest.url)
+    let response = try returned.transportResponse(url: first.request.url)
     let origin = returned.result as? Success ?? last.withLock { $0 }
-    let outcome = try await adapter.outcome(response, first.urlRequest, origin)
+    let outcome = try await adapter.outcome(response, first.request, origin)
     if case .success(let success) = outcome { return success }
     let error = Self.error(of: .success(outcome), for: source)
-    throw source.failure(error, of: first.urlRequest, exchange.repeatability(of: first.urlRequest, after: error))
+    throw source.failure(error, of: first.request, exchange.repeatability(of: first.request, after: error))
   }
 }
 
@@ -89,7 +90,7 @@ private struct LentCall: @unchecked Sendable {
 
   func attempts<Success: Sendable>(
     _ changes: RequestChanges, firstBuilt: RequestRunner.BuiltRequest?, isolation: isolated (any Actor)?,
-    load: @Sendable (URLRequest, Exchange) async throws -> RequestRunner.Outcome<Success>
+    load: @Sendable (HTTPRequest, Exchange) async throws -> RequestRunner.Outcome<Success>
   ) async throws -> Success {
     // What a new body over the same sequence would send is only the rest.
     if bodyWasRead.withLock({ $0 }), !changes.replacesBody, !source.makesNewBodies {
@@ -101,8 +102,8 @@ private struct LentCall: @unchecked Sendable {
     // It is about one call of `next`: the middleware has decided to send the request again.
     exchange.wasCarriedOut?.withLock { $0 = false }
     runner.refreshFailed?.withLock { $0 = false }
-    let built = firstBuilt.map {
-      RequestRunner.BuiltRequest(urlRequest: changes.applied(to: $0.urlRequest), generation: $0.generation)
+    let built = try firstBuilt.map {
+      RequestRunner.BuiltRequest(request: try changes.applied(to: $0.request), generation: $0.generation)
     }
     return try await runner.attempts(
       of: ChangedAttempts(source: source, changes: changes), firstBuilt: built, policy: policy, over: exchange,

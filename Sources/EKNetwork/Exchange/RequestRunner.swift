@@ -103,9 +103,9 @@ struct RequestRunner {
 
   @inline(never)
   private static func collect(
-    _ urlRequest: URLRequest, over exchange: Exchange
+    _ request: HTTPRequest, over exchange: Exchange
   ) async throws -> Outcome<Fetched> {
-    let hop = try exchange.hop(urlRequest)
+    let hop = try exchange.hop(request)
     let response = try await exchange.load(hop)
     guard let status = response.head.statusCode else { throw NetworkError.invalidResponse }
     guard exchange.accepted.contains(status) else { return .refusal(response, readError: response.readError) }
@@ -252,7 +252,7 @@ struct RequestRunner {
 
   /// The request of one attempt, with the generation of its token.
   struct BuiltRequest: Sendable {
-    let urlRequest: URLRequest
+    let request: HTTPRequest
     let generation: UInt64
   }
 
@@ -261,7 +261,7 @@ struct RequestRunner {
   func build(_ source: any AttemptSource) throws -> BuiltRequest {
     // Read before the token: the token may then be newer than the generation, never older.
     let generation = tokens.generation
-    return BuiltRequest(urlRequest: try source.build(), generation: generation)
+    return BuiltRequest(request: try source.build(), generation: generation)
   }
 
   /// Builds a request like the function above, with a token that is obtained first.
@@ -271,13 +271,13 @@ struct RequestRunner {
   ) async throws -> BuiltRequest {
     let generation = tokens.generation
     try await token.obtain(until: deadline)
-    return BuiltRequest(urlRequest: try source.build(), generation: generation)
+    return BuiltRequest(request: try source.build(), generation: generation)
   }
 
   @inline(never)
   nonisolated(nonsending) func attempts<Success: Sendable>(
     of source: any AttemptSource, firstBuilt: BuiltRequest? = nil, policy: RetryPolicy, over exchange: Exchange,
-    load: @Sendable (URLRequest, Exchange) async throws -> Outcome<Success>
+    load: @Sendable (HTTPRequest, Exchange) async throws -> Outcome<Success>
   ) async throws -> Success {
     var state = AttemptState(policy: policy, allowsRetry: source.allowsRetry, hasRefresher: refresher != nil)
     var number = 1
@@ -292,24 +292,24 @@ struct RequestRunner {
         built = try prebuilt ?? build(source)
       }
       prebuilt = nil
-      let urlRequest = built.urlRequest
-      if let reason, !urlRequest.bodyIsReplayable { throw reason() }
-      if let url = urlRequest.url { exchange.log?.started(url, attempt: number) }
-      if let deadline = exchange.deadline, deadline <= .now { throw reason?() ?? URLError.timedOut(urlRequest.url) }
+      let request = built.request
+      if let reason, !request.bodyIsReplayable { throw reason() }
+      exchange.log?.started(request.url, attempt: number)
+      if let deadline = exchange.deadline, deadline <= .now { throw reason?() ?? URLError.timedOut(request.url) }
 
       let result: Result<Outcome<Success>, any Error>
-      do { result = .success(try await load(urlRequest, exchange)) } catch { result = .failure(error) }
+      do { result = .success(try await load(request, exchange)) } catch { result = .failure(error) }
       if case .success(.success(let success)) = result {
         // Where nothing is tracked, the request may be repeated anyway.
         if exchange.wasCarriedOut != nil {
-          exchange.recordSuccess(of: urlRequest, isComplete: Success.self != TransportResponse.self)
+          exchange.recordSuccess(of: request, isComplete: Success.self != TransportResponse.self)
         }
         return success
       }
 
-      let error = { source.failure(Self.error(of: result, for: source), of: urlRequest, $0) }
+      let error = { source.failure(Self.error(of: result, for: source), of: request, $0) }
       switch action(
-        after: result, of: urlRequest, for: source, over: exchange, &state, error: error)
+        after: result, of: request, for: source, over: exchange, &state, error: error)
       {
       case .deliver:
         guard case .success(.challenge(let success, _, _)) = result else { throw NetworkError.invalidResponse }
@@ -328,7 +328,7 @@ struct RequestRunner {
           refreshFailed?.withLock { $0 = true }
           throw error
         }
-        reason = { error(exchange.repeatability(of: urlRequest, afterStatus: 401)) }
+        reason = { error(exchange.repeatability(of: request, afterStatus: 401)) }
       case .retry(let delay, let error):
         if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
         exchange.log?.retrying(attempt: number + 1, after: delay, error: error)
@@ -343,13 +343,13 @@ struct RequestRunner {
 
   @inline(never)
   private func action<Success>(
-    after result: Result<Outcome<Success>, any Error>, of urlRequest: URLRequest, for source: any AttemptSource,
+    after result: Result<Outcome<Success>, any Error>, of request: HTTPRequest, for source: any AttemptSource,
     over exchange: Exchange, _ state: inout AttemptState, error: (Repeatability) -> any Error
   ) -> AttemptState.Action {
     // A request whose `body` makes a new stream each time can be sent again although the last stream is consumed.
-    let isReplayable = urlRequest.bodyIsReplayable || source.makesNewBodies
+    let isReplayable = request.bodyIsReplayable || source.makesNewBodies
     func failed(_ cause: any Error) -> AttemptState.Action {
-      let repeatability = exchange.repeatability(of: urlRequest, after: cause)
+      let repeatability = exchange.repeatability(of: request, after: cause)
       exchange.record(repeatability)
       return state.failed(
         with: error(repeatability), repeatability: repeatability, bodyIsReplayable: isReplayable,
@@ -361,19 +361,19 @@ struct RequestRunner {
       exchange.log?.received(status: 401)
       let action = state.received(
         status: 401, isAccepted: true, isFromOtherOrigin: head.isFromOtherOrigin,
-        repeatability: exchange.repeatability(of: urlRequest, afterStatus: 401), bodyIsReplayable: isReplayable,
+        repeatability: exchange.repeatability(of: request, afterStatus: 401), bodyIsReplayable: isReplayable,
         retryAfter: nil, error: error)
       guard case .deliver = action, let readError else { return action }
       return failed(readError)
     case .success(.refusal(let response, _)):
       let status = response.head.statusCode ?? 0
       exchange.log?.received(status: status)
-      let repeatability = exchange.repeatability(of: urlRequest, afterStatus: status)
+      let repeatability = exchange.repeatability(of: request, afterStatus: status)
       exchange.record(repeatability)
       return state.received(
         status: status, isFromOtherOrigin: response.head.isFromOtherOrigin, repeatability: repeatability,
         bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter,
-        refusal: { ResponseValidation.httpError(of: response, method: urlRequest.httpMethod) }, error: error)
+        refusal: { ResponseValidation.httpError(of: response, method: request.method) }, error: error)
     case .failure(let cause): return failed(cause)
     }
   }

@@ -209,7 +209,7 @@ public final class RecordingSession: URLSessionProtocol, URLSessionStreamingProt
   /// Sends a request and returns as soon as the response head has arrived; the body is recorded while it is read.
   /// Throws as ``data(for:)`` does.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
-    let response = try await Exchange(transport: streamingTransport).open(request, collectsBody: false)
+    let response = try await Exchange(transport: streamingTransport).open(HTTPRequest(request), collectsBody: false)
     return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)
   }
 }

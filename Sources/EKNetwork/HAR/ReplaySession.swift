@@ -91,7 +91,7 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
   /// Responds to a request with the chunks in which the body arrived when it was recorded; a body from another tool is
   /// one chunk. Throws as ``data(for:)`` does; a failure after the response head is thrown by the stream.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
-    let response = try await Exchange(transport: transport).open(request, collectsBody: false)
+    let response = try await Exchange(transport: transport).open(HTTPRequest(request), collectsBody: false)
     return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)
   }
 }
@@ -186,8 +186,8 @@ struct ReplayTransport: Transport {
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
-    guard let url = request.urlRequest.url else { throw URLError(.badURL) }
-    let given = HARRequest(request.urlRequest, redaction: redaction)
+    let url = request.sent.url
+    let given = HARRequest(request.sent.urlRequest, redaction: redaction)
     let entry: ReplayEntry
     switch recording.withLock({ $0.next(given) }) {
     case .entry(let found): entry = found

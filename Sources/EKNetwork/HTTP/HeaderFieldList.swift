@@ -20,6 +20,8 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, Expre
     self.fields = fields.map { Field(name: $0.name, value: $0.value) }
   }
 
+  init(fields: [Field]) { self.fields = fields }
+
   /// Creates a list of fields sorted by name.
   public init(_ fields: [String: String]?) {
     self.fields = (fields ?? [:]).sorted { $0.key < $1.key }.map { Field(name: $0.key, value: $0.value) }
@@ -55,9 +57,49 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, Expre
     return values.count < 2 ? values.first : values.joined(separator: ", ")
   }
 
+  /// Returns the first value of a field. `name` is in lower case.
+  func first(_ name: String) -> String? {
+    for field in fields where field.name.isFieldName(name) { return field.value }
+    return nil
+  }
+
+  /// The fields, with the values of repeated names joined.
+  var dictionary: [String: String] {
+    var result = [String: String](minimumCapacity: fields.count)
+    for field in fields {
+      result[field.name] = result[field.name].map { "\($0), \(field.value)" } ?? field.value
+    }
+    return result
+  }
+
   func single(_ name: String) throws(SingletonField.Conflict) -> String? { try SingletonField.value(of: values(name)) }
 
+  /// Returns whether there is a field. `name` is in lower case.
   func contains(_ name: String) -> Bool { fields.contains { $0.name.isFieldName(name) } }
+
+  /// Creates a list of the fields of a dictionary, each name once whatever its case: those of `previous` in their order, and the
+  /// others sorted by name after them.
+  init(_ dictionary: [String: String], inOrderOf previous: HeaderFieldList?) {
+    var (given, list) = (dictionary, [Field]())
+    list.reserveCapacity(given.count)
+    for field in previous?.fields ?? [] {
+      if let value = given.removeValue(forKey: field.name) { list.append(Field(name: field.name, value: value)) }
+    }
+    self.fields = list
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) where !contains(name.lowercased()) {
+      fields.append(Field(name: name, value: value))
+    }
+  }
+
+  /// Sets a field that is there once at most, in its place.
+  mutating func replace(_ name: String, _ value: String) {
+    let lowercased = name.lowercased()
+    if let index = fields.firstIndex(where: { $0.name.isFieldName(lowercased) }) {
+      fields[index] = Field(name: name, value: value)
+    } else {
+      fields.append(Field(name: name, value: value))
+    }
+  }
 
   mutating func set(_ name: String, _ value: String) {
     remove(name.lowercased())

@@ -116,14 +116,3 @@ enum OriginFields {
       || name.hasSuffix("key") && !otherKeys.contains { name.hasSuffix($0) }
   }
 }
-
-extension URLRequest {
-  /// Removes the fields that must not be sent to another origin, and those of a trace.
-  ///
-  /// - Parameter kept: Returns whether a field is kept nevertheless.
-  mutating func removeOriginFields(unless kept: (_ name: String, _ value: String) -> Bool = { _, _ in false }) {
-    for (name, value) in allHTTPHeaderFields ?? [:] where OriginFields.stays(name) && !kept(name, value) {
-      setValue(nil, forHTTPHeaderField: name)
-    }
-  }
-}

@@ -24,8 +24,9 @@ struct MiddlewareTransport: WrappingTransport {
     // The fate of the last request; `nil` if there was none.
     let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)
-    let response = try await chain.run(hop.urlRequest) { changed in
-      guard Destination(changed.url) == Destination(hop.urlRequest.url) else {
+    let response = try await chain.run(hop.sent.urlRequest) { changed in
+      let changed = try HTTPRequest(changed, changing: hop.sent)
+      guard Destination(changed.url) == Destination(hop.sent.url) else {
         throw NetworkMiddlewareError.changedDestination
       }
       let before = last.withLock { last in
@@ -37,8 +38,8 @@ struct MiddlewareTransport: WrappingTransport {
       var request = request
       request.hop = hop.replaced(by: changed, session: session)
       if isSecond { request.hop = request.hop.sentAgain() }
-      if changed.httpMethod != hop.urlRequest.httpMethod { request.isIdempotent = nil }
-      if changed.addsIdempotencyKey(to: hop.urlRequest) { request.isIdempotent = true }
+      if changed.method != hop.sent.method { request.isIdempotent = nil }
+      if changed.hasIdempotencyKey, !hop.sent.hasIdempotencyKey { request.isIdempotent = true }
       if middleware.contains(where: { $0 is any TimedMiddleware }) { request.wantsTimings = true }
       if let before { hide(before) }
       let isIdempotent = request.isIdempotent ?? changed.isIdempotent
@@ -57,7 +58,7 @@ struct MiddlewareTransport: WrappingTransport {
       response.head.isToOtherCredentials = request.hop.hasOtherCredentials
       return try NetworkMiddlewareResponse(response)
     }
-    return try response.transportResponse(url: hop.urlRequest.url)
+    return try response.transportResponse(url: hop.sent.url)
   }
 
   private func hide(_ fate: Repeatability.Fate) { hiddenFate.withLock { $0 = max($0, fate) } }
@@ -65,11 +66,11 @@ struct MiddlewareTransport: WrappingTransport {
   /// The destination of a request without its query, which may hold a signature.
   private struct Destination: Equatable {
     let origin: Origin?
-    let path: String?
+    let path: String
 
-    init(_ url: URL?) {
-      origin = url.flatMap { Origin($0) }
-      path = url?.path(percentEncoded: true)
+    init(_ url: URL) {
+      origin = Origin(url)
+      path = url.path(percentEncoded: true)
     }
   }
 }
@@ -114,7 +115,10 @@ extension URLRequest {
   /// origin, as after a redirect. At the origin of the call, the request has again what was set for it.
   fileprivate func moved(from previous: URLRequest, home: URLRequest) -> URLRequest {
     var request = self
-    request.removeOriginFields { previous.value(forHTTPHeaderField: $0) != $1 }
+    for (name, value) in allHTTPHeaderFields ?? [:]
+    where OriginFields.stays(name) && previous.value(forHTTPHeaderField: name) == value {
+      request.setValue(nil, forHTTPHeaderField: name)
+    }
     if let url, let credential = url.credential, credential == previous.url?.credential {
       request.url = url.withoutCredentials
     }
@@ -198,42 +202,40 @@ struct RequestChanges: Sendable {
   }
 
   /// Whether the server can tell a repetition of the changed request by a key that the caller's does not have.
-  var addsIdempotencyKey: Bool { after.addsIdempotencyKey(to: before) }
+  var addsIdempotencyKey: Bool {
+    let name = HTTPRequest.idempotencyKey
+    return after.value(forHTTPHeaderField: name) != nil && before.value(forHTTPHeaderField: name) == nil
+  }
 
   /// Whether the changed request has a body of its own.
   var replacesBody: Bool { before.httpBodyStream !== after.httpBodyStream || before.httpBody != after.httpBody }
 
-  func applied(to request: URLRequest) -> URLRequest {
-    var request = request
-    if before.url != after.url { request.url = url(for: request.url) }
-    if before.httpMethod != after.httpMethod { request.httpMethod = after.httpMethod }
-    if before.timeoutInterval != after.timeoutInterval { request.timeoutInterval = after.timeoutInterval }
-    if options.before != options.after { options.after.apply(to: &request) }
+  func applied(to request: HTTPRequest) throws -> HTTPRequest {
+    var changed = request.urlRequest
+    if before.url != after.url { changed.url = url(for: request.url) }
+    if before.httpMethod != after.httpMethod { changed.httpMethod = after.httpMethod }
+    if before.timeoutInterval != after.timeoutInterval { changed.timeoutInterval = after.timeoutInterval }
+    if options.before != options.after { options.after.apply(to: &changed) }
     if before.httpShouldHandleCookies != after.httpShouldHandleCookies {
-      request.httpShouldHandleCookies = after.httpShouldHandleCookies
+      changed.httpShouldHandleCookies = after.httpShouldHandleCookies
     }
     if before.httpBodyStream !== after.httpBodyStream {
-      request.httpBodyStream = after.httpBodyStream
+      changed.httpBodyStream = after.httpBodyStream
     }
     if after.httpBodyStream == nil, before.httpBody != after.httpBody || before.httpBodyStream != nil {
-      request.httpBody = after.httpBody
+      changed.httpBody = after.httpBody
     }
+    var result = try HTTPRequest(changed, changing: request)
     // Credentials of the attempt are meant for its own origin. Those that middleware has set are sent.
-    if leavesOrigin { request.removeOriginFields() }
-    // All at once: the setter for one field silently drops an invalid value.
-    var all = request.allHTTPHeaderFields ?? [:]
-    for (name, value) in fields {
-      for old in all.keys where old.lowercased() == name.lowercased() { all[old] = nil }
-      all[name] = value
-    }
-    request.allHTTPHeaderFields = all
-    return request
+    if leavesOrigin { result.removeOriginFields() }
+    for (name, value) in fields { result.set(name, value) }
+    return result
   }
 
   /// Returns the changed URL; at the origin of an attempt whose base URL has moved to another one, for which its token is meant,
   /// unless it was the middleware that has chosen the origin.
-  private func url(for attempt: URL?) -> URL? {
-    guard !leavesOrigin, let attempt, let url = after.url, Origin(attempt) != Origin(url) else { return after.url }
+  private func url(for attempt: URL) -> URL? {
+    guard !leavesOrigin, let url = after.url, Origin(attempt) != Origin(url) else { return after.url }
     func pathStart(_ url: URL) -> Int? {
       var text = url.absoluteString
       return text.withUTF8 { BaseURLParts($0)?.pathStart }
@@ -241,13 +243,5 @@ struct RequestChanges: Sendable {
     guard let end = pathStart(attempt), let start = pathStart(url) else { return nil }
     let text = Array(attempt.absoluteString.utf8.prefix(end)) + Array(url.absoluteString.utf8.dropFirst(start))
     return URL(string: String(decoding: text, as: UTF8.self))
-  }
-}
-
-extension URLRequest {
-  /// Returns whether this request has an `Idempotency-Key`, and the one that it was made from has not.
-  fileprivate func addsIdempotencyKey(to original: URLRequest) -> Bool {
-    value(forHTTPHeaderField: "Idempotency-Key") != nil
-      && original.value(forHTTPHeaderField: "Idempotency-Key") == nil
   }
 }

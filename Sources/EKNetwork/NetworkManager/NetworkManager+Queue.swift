@@ -27,7 +27,7 @@ extension NetworkManager {
     let defaults = clientDefaults
     // Its token, and the client's header fields, are added when it is sent.
     let later = { (name: String) in defaults?.values.headers?.field(name) != nil }
-    let urlRequest = try defaults.reading {
+    let built = try defaults.reading {
       try RequestBuilder.build(
         request, baseURL: baseURL(), accessToken: nil,
         userAgent: later("User-Agent") ? nil : userAgentConfiguration?.generateUserAgentString(),
@@ -35,7 +35,7 @@ extension NetworkManager {
     }
     // They are meant for the base URL.
     guard !RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL()) else { throw NetworkError.invalidURL }
-    var queued = PrismQueuedRequest(urlRequest: urlRequest, priority: priority)
+    var queued = PrismQueuedRequest(urlRequest: built.urlRequest, priority: priority)
     queued.redirectPolicy = defaults.reading { request.redirectPolicy }
     try await queue.enqueue(queued, body: .ofRequest)
     return queued

@@ -200,7 +200,7 @@ extension NetworkManager {
     for request: T, accessToken: (() -> String?)? = nil, revealingSecrets: Bool = false
   ) throws -> String {
     try runner(over: transport).source(request, baseURL, accessToken).build()
-      .curlCommand(revealingSecrets: revealingSecrets)
+      .urlRequest.curlCommand(revealingSecrets: revealingSecrets)
   }
 }
 

@@ -78,7 +78,7 @@ public actor NetworkManager {
   ///   `CancellationError` if the task is cancelled.
   @discardableResult
   public nonisolated func preconnect() async throws -> Bool {
-    let hop = try HopRequest(URLRequest(url: baseURL()), session: transport.sessionSettings)
+    let hop = try HopRequest(HTTPRequest(url: baseURL()), session: transport.sessionSettings)
     return try await transport.preconnect(TransportRequest(hop))
   }
 }

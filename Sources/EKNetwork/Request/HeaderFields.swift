@@ -1,46 +1,32 @@
 import Foundation
 
-/// The header fields of a request, validated by the rules of RFC 9110.
-///
-/// Depending on the setter and the platform, `URLRequest` either drops an invalid value silently or sends it as an
-/// injected line. So everything is validated here, and the whole dictionary is assigned at once.
+/// The header fields of a request, validated by the rules of RFC 9110, each name once.
 struct HeaderFields {
   /// The fields, under the names given by the request.
-  private(set) var fields: [String: String] = [:]
+  private(set) var list = HeaderFieldList()
 
-  /// The names that the request used for the fields that the library may set.
-  private var ownAccept: String?
-  private var ownAuthorization: String?
-  private var ownContentLength: String?
-  private var ownContentType: String?
-  private var ownUserAgent: String?
+  /// The same for a `URLRequest`.
+  var fields: [String: String] { list.dictionary }
 
-  /// Validates the request's own fields. Names that differ only in case are one field.
+  /// Validates the request's own fields: those of the dictionary, sorted by name, and those of the list. Names that differ only
+  /// in case are one field.
   init(_ headers: [String: String]?, _ list: HeaderFieldList? = nil) throws {
-    let own = Self.joiningNamesOfAllCases(Self.joined(headers, list) ?? [:])
-    // One allocation, also for what the library adds to most requests.
-    fields.reserveCapacity(own.isEmpty ? 3 : own.count + 5)
-    do {
-      for (name, value) in own { try insert(name, value) }
-    } catch {
-      // A dictionary has no order: with two invalid fields, the same error must be thrown every time.
-      fields = [:]
-      for (name, value) in own.sorted(by: { $0.key < $1.key }) { try insert(name, value) }
-      throw error
+    for (name, value) in Self.joining(Self.sorted(headers ?? [:]) + (list?.fields ?? []).map { ($0.name, $0.value) }) {
+      try insert(name, value)
     }
   }
 
   /// Returns the fields of both, the repeated ones of the list joined.
   static func joined(_ headers: [String: String]?, _ list: HeaderFieldList?) -> [String: String]? {
     guard let list, !list.isEmpty else { return headers }
-    return joining(sorted(headers ?? [:]) + list.map { ($0.name, $0.value) })
+    return Dictionary(joining(sorted(headers ?? [:]) + list.map { ($0.name, $0.value) })) { $1 }
   }
 
   /// Sets `Authorization: Bearer …`, unless the request has such a field. A blank token is ignored.
   mutating func setBearerToken(_ token: String?) throws {
-    guard ownAuthorization == nil, let token else { return }
+    guard let token, !list.contains("authorization") else { return }
     let value = try InvalidHeaderError.checked(token, of: "Authorization")
-    if !value.isEmpty { fields["Authorization"] = "Bearer " + value }
+    if !value.isEmpty { list.append("Authorization", "Bearer " + value) }
   }
 
   mutating func add(_ defaults: HeaderFieldList) throws {
@@ -48,15 +34,15 @@ struct HeaderFields {
       guard !["content-type", "content-length"].contains(field.name.lowercased()) else {
         throw InvalidHeaderError(field: field.name, reason: .managedByLibrary)
       }
-      if fields.field(field.name) == nil { try insert(field.name, field.value) }
+      if !list.contains(field.name.lowercased()) { try insert(field.name, field.value) }
     }
   }
 
   mutating func setDefaults(accept: String?, userAgent: String?) throws {
-    if ownAccept == nil, let accept { fields["Accept"] = accept }
-    guard ownUserAgent == nil, let userAgent else { return }
+    if let accept, !list.contains("accept") { list.append("Accept", accept) }
+    guard let userAgent, !list.contains("user-agent") else { return }
     let value = try InvalidHeaderError.checked(userAgent, of: "User-Agent")
-    if !value.isEmpty { fields["User-Agent"] = value }
+    if !value.isEmpty { list.append("User-Agent", value) }
   }
 
   /// Sets `Content-Type` and `Content-Length` for the payload.
@@ -64,62 +50,54 @@ struct HeaderFields {
   /// A length set by the request is dropped: if it were wrong, the bytes after the body would be read as another
   /// request (RFC 9112 §11.2), and with a chunked stream it is forbidden (§6.2).
   mutating func describe(_ payload: RequestPayload) throws {
-    if let ownContentLength { fields[ownContentLength] = nil }
-    if payload.exists, let length = payload.length { fields["Content-Length"] = String(length) }
+    list.remove("content-length")
+    if payload.exists, let length = payload.length { list.append("Content-Length", String(length)) }
     try describe(payload.contentType)
   }
 
   /// Sets the `Content-Type`, unless the request has one. A multipart type of its own without a boundary, which could not be
   /// parsed (RFC 2046 §5.1.1), gets that of the body.
   mutating func describe(_ contentType: String) throws {
-    guard let ownContentType else {
+    guard let own = list.first(where: { $0.name.isFieldName("content-type") }) else {
       let value = try InvalidHeaderError.checked(contentType, of: "Content-Type")
-      if !value.isEmpty { fields["Content-Type"] = value }
+      if !value.isEmpty { list.append("Content-Type", value) }
       return
     }
     guard contentType.hasPrefix("multipart/"), let start = contentType.range(of: "; boundary=")?.lowerBound,
-      let own = fields[ownContentType], case let type = own.lowercased(), type.hasPrefix("multipart/"),
-      !type.contains("boundary=")
+      case let type = own.value.lowercased(), type.hasPrefix("multipart/"), !type.contains("boundary=")
     else { return }
     // Without the other parameters of the body's type. None of the characters of a boundary is a semicolon.
     let boundary = contentType[start...].dropFirst().prefix { $0 != ";" }
-    fields[ownContentType] = try InvalidHeaderError.checked("\(own);\(boundary)", of: ownContentType)
+    list.replace(own.name, try InvalidHeaderError.checked("\(own.value);\(boundary)", of: own.name))
   }
 
   mutating func expectContinue() {
-    if fields.field("Expect") == nil { fields["Expect"] = "100-continue" }
+    if !list.contains("expect") { list.append("Expect", "100-continue") }
   }
 
   /// Merges fields whose names differ only in case: the values of `X-A` and `x-a` are joined like those of a repeated
   /// field (RFC 9110 §5.3), in the order of their names. Cookies are joined as in RFC 6265 §4.2.1.
   static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
-    guard own.count > 1 else { return own }
-    // Few names have the same length: comparing them in pairs takes less than a set of all in lower case.
-    let names = Array(own.keys)
-    let isRepeated = names.indices.contains { index in
-      names[..<index].contains {
-        $0.utf8.count == names[index].utf8.count && $0.isFieldName(names[index].lowercased())
-      }
-    }
-    return isRepeated ? joining(sorted(own)) : own
+    Dictionary(joining(sorted(own))) { $1 }
   }
 
   private static func sorted(_ headers: [String: String]) -> [(String, String)] {
-    headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    headers.count < 2
+      ? headers.map { ($0.key, $0.value) } : headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   /// Joins the values of names that differ only in case, under the first one.
-  private static func joining(_ fields: [(String, String)]) -> [String: String] {
-    var names: [String: String] = [:]
-    var joined: [String: String] = [:]
+  private static func joining(_ fields: [(String, String)]) -> [(String, String)] {
+    guard fields.count > 1 else { return fields }
+    var joined: [(name: String, value: String)] = []
+    var places: [String: Int] = [:]
     for (name, value) in fields {
       let lowercased = name.lowercased()
-      if let first = names[lowercased] {
-        // RFC 9110 §5.3, and RFC 6265 §4.2.1 for cookies.
-        joined[first]?.append((lowercased == "cookie" ? "; " : ", ") + value)
+      if let place = places[lowercased] {
+        joined[place].value += (lowercased == "cookie" ? "; " : ", ") + value
       } else {
-        names[lowercased] = name
-        joined[name] = value
+        places[lowercased] = joined.count
+        joined.append((name, value))
       }
     }
     return joined
@@ -127,17 +105,8 @@ struct HeaderFields {
 
   private mutating func insert(_ name: String, _ value: String) throws {
     let value = try InvalidHeaderError.checked(value, of: name)
-    switch name.utf8.count {
-    case 6 where HeaderSyntax.isSame(name, "accept"): ownAccept = name
-    case 10 where HeaderSyntax.isSame(name, "user-agent"): ownUserAgent = name
-    case 12 where HeaderSyntax.isSame(name, "content-type"): ownContentType = name
-    case 13 where HeaderSyntax.isSame(name, "authorization"): ownAuthorization = name
-    case 14 where HeaderSyntax.isSame(name, "content-length"): ownContentLength = name
-    case 17 where HeaderSyntax.isSame(name, "transfer-encoding"):
-      throw InvalidHeaderError(field: name, reason: .managedByLibrary)
-    default: break
-    }
-    fields[name] = value
+    if name.isFieldName("transfer-encoding") { throw InvalidHeaderError(field: name, reason: .managedByLibrary) }
+    list.append(name, value)
   }
 }
 

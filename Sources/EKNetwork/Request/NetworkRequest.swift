@@ -19,7 +19,8 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// The header fields. They take precedence over the access token and over every default. Defaults to `nil`.
   var headers: [String: String]? { get }
   /// More header fields, whose names may be repeated: the values of a name, after that in ``headers``, are sent as one, joined
-  /// with `", "` (RFC 9110 §5.3), and those of `Cookie` with `"; "`. Otherwise as for ``headers``. Defaults to `nil`.
+  /// with `", "` (RFC 9110 §5.3), and those of `Cookie` with `"; "`. On Linux the fields are sent in order: those of ``headers``,
+  /// sorted by name, then these, then what the library and the session add. Otherwise as for ``headers``. Defaults to `nil`.
   var headerFields: HeaderFieldList? { get }
   /// The query items, sent sorted by name after those of the base URL. Defaults to `nil`.
   var queryParameters: [String: String]? { get }
@@ -165,7 +166,7 @@ extension NetworkRequest {
   public var expectsContinue: Bool { false }
   public var isIdempotent: Bool {
     method.isIdempotent || headers?.field("Idempotency-Key") != nil
-      || headerFields?.contains("Idempotency-Key") == true
+      || headerFields?.contains(HTTPRequest.idempotencyKey) == true
   }
   public var cacheMode: CacheMode { .default }
   public var decodesContent: Bool { true }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Builds the `URLRequest` of a ``NetworkRequest``.
+/// Builds the request of a ``NetworkRequest``.
 enum RequestBuilder {
   /// The default `Accept` of a request. Nothing else is listed: some servers take a list that ends in `*/*` for that of
   /// a browser, and send a page.
@@ -8,9 +8,7 @@ enum RequestBuilder {
   /// The `Accept` of a download.
   static let anything = "*/*"
 
-  /// Reads the request once and builds the `URLRequest` for any transport.
-  ///
-  /// Without a `timeout` of the request, `timeoutInterval` keeps its initial value.
+  /// Reads the request once and builds it for any transport.
   ///
   /// - Parameters:
   ///   - accept: The media types to accept, if the request has no `Accept` of its own; `nil` if its session has one.
@@ -20,7 +18,7 @@ enum RequestBuilder {
   static func build<T: NetworkRequest>(
     _ request: T, baseURL: URL, accessToken: String?, userAgent: String?, accept: String? = json,
     defaultHeaders: HeaderFieldList? = nil
-  ) throws -> URLRequest {
+  ) throws -> HTTPRequest {
     let target = request.targetURL
     // Whole URLs often come from servers, and those must not choose a socket of this machine.
     if let target, target.socketPath != nil, leavesOrigin(target, baseURL: baseURL) { throw NetworkError.invalidURL }
@@ -41,19 +39,95 @@ enum RequestBuilder {
     // RFC 9110 §10.1.1: not in a request without content, and a HEAD is sent without it.
     if payload.exists, payload.length != 0, method != "HEAD", request.expectsContinue { headers.expectContinue() }
 
-    var urlRequest = URLRequest(url: url)
-    // A new `URLRequest` is already a GET, and the setter costs a quarter of this function's time.
-    if method != "GET" { urlRequest.httpMethod = method }
-    urlRequest.allHTTPHeaderFields = headers.fields
-    payload.attach(to: &urlRequest)
-    if let timeout = request.timeout { urlRequest.setOwnTimeout(timeout.timeoutInterval) }
-    return urlRequest
+    var built = HTTPRequest(method: method, url: url, fields: headers.list, body: payload.body)
+    if let timeout = request.timeout { built.setOwnTimeout(timeout.timeoutInterval) }
+    return built
   }
 
   /// Whether a request with this ``NetworkRequest/targetURL`` goes to another origin than that of the base URL, for which the
   /// token and the credentials of the session are meant.
   static func leavesOrigin(_ target: URL?, baseURL: @autoclosure () -> URL) -> Bool {
     target.map { Origin($0) != Origin(baseURL()) } ?? false
+  }
+}
+
+/// The body of a request as it is sent, whatever it was made from.
+struct RequestPayload {
+  private enum Source {
+    case none
+    case data(Data)
+    case stream(InputStream)
+    case source(BodySource)
+  }
+
+  /// The default content type of a request and of an encodable body.
+  private static let defaultContentType = "application/json"
+
+  private let source: Source
+  /// The media type, unless the request's own header fields specify one.
+  let contentType: String
+
+  /// Creates the body of a request.
+  ///
+  /// - Throws: ``NetworkError/conflictingBodyTypes``, ``NetworkError/invalidMultipartEncoding``, or the error of
+  ///   encoding a value.
+  init<T: NetworkRequest>(of request: T) throws {
+    switch (request.body, request.multipartData) {
+    case (nil, nil):
+      // The default was not chosen by the request, and servers reject JSON of no bytes. Any other value was chosen and
+      // is kept.
+      self.init(.none, contentType: request.contentType == Self.defaultContentType ? "" : request.contentType)
+    case (let body?, nil):
+      let contentType = body.contentType
+      switch body.content {
+      case .encodable(let value):
+        // The initializer's default was not chosen by the caller, so the request's own property decides.
+        self.init(
+          .data(try request.jsonEncoder.encode(value)),
+          contentType: contentType == Self.defaultContentType ? request.contentType : contentType)
+      case .raw(let data): self.init(.data(data), contentType: contentType)
+      case .formURLEncoded(let pairs): self.init(.data(FormURLEncoding.encode(pairs)), contentType: contentType)
+      case .stream(let stream):
+        self.init(try body.measured().map(Source.source) ?? .stream(stream), contentType: contentType)
+      }
+    case (nil, let form?):
+      self.init(try Self.source(of: form), contentType: "multipart/form-data; boundary=\(form.boundary)")
+    case (.some, .some):
+      throw NetworkError.conflictingBodyTypes
+    }
+  }
+
+  /// Returns the body of a form: one buffer without files; with files it is never assembled.
+  private static func source(of form: MultipartFormData) throws -> Source {
+    if let data = form.encodedData() { return .data(data) }
+    return .source(.segments(try form.segments()))
+  }
+
+  private init(_ source: Source, contentType: String) {
+    self.source = source
+    self.contentType = contentType
+  }
+
+  /// Whether the request has a body, even an empty one.
+  var exists: Bool {
+    if case .none = source { false } else { true }
+  }
+
+  var length: Int64? {
+    switch source {
+    case .data(let data): Int64(data.count)
+    case .source(let source): source.length
+    case .none, .stream: nil
+    }
+  }
+
+  var body: HTTPRequest.Body? {
+    switch source {
+    case .none: nil
+    case .data(let data): .data(data)
+    case .stream(let stream): .stream(stream)
+    case .source(let source): .stream(BodyInputStream(source))
+    }
   }
 }
 

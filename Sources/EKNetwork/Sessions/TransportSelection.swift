@@ -161,7 +161,7 @@ struct SessionTransport: Transport {
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let urlRequest = try request.urlRequest.withUnreadBody()
+    let urlRequest = try request.sent.withUnreadBody().urlRequest
     let data: Data
     let response: URLResponse
     do {
@@ -173,7 +173,7 @@ struct SessionTransport: Transport {
     }
     // The session may ignore cancellation: its result is then discarded.
     try Task.checkCancellation()
-    if let sent = request.urlRequest.httpBody?.count, sent > 0 { request.onSend?(Int64(sent), Int64(sent)) }
+    if let sent = request.sent.data?.count, sent > 0 { request.onSend?(Int64(sent), Int64(sent)) }
     let head = ResponseHead(response)
     if !data.isEmpty, let observer = request.onReceive, observer.observes(head) {
       observer.report(Int64(data.count), Int64(data.count))
@@ -202,7 +202,7 @@ struct StreamingSessionTransport: Transport {
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
-    let urlRequest = try request.urlRequest.withUnreadBody()
+    let urlRequest = try request.sent.withUnreadBody().urlRequest
     do {
       return try await withPromptCancellation { [session] in
         let (chunks, response) = try await session.dataStream(for: urlRequest)

@@ -82,7 +82,7 @@ extension URLSession: URLSessionStreamingProtocol {
   /// Throws `URLError`, or `CancellationError` when the task is cancelled.
   public func dataStream(for request: URLRequest) async throws -> (AsyncThrowingStream<Data, Error>, URLResponse) {
     let exchange = Exchange(transport: TransportSelection.transport(for: self))
-    let response = try await exchange.open(request, collectsBody: false)
+    let response = try await exchange.open(HTTPRequest(request), collectsBody: false)
     return (StreamingBody(response.body).chunks.stream, response.head.urlResponse)
   }
 }

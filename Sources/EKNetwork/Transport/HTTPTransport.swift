@@ -54,7 +54,7 @@
       _ head: ResponseHead, _ body: TransferBody, of transfer: Transfer, to request: TransportRequest
     ) -> TransportResponse {
       sessionSettings.cookies.store(
-        setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.urlRequest)
+        setCookieLines: head.setCookieLines, for: transfer.request.url, request: request.sent)
       guard request.decodesContent, head.hasBody(method: transfer.request.method) else {
         return TransportResponse(head: head, body: body)
       }
@@ -71,7 +71,7 @@
       return true
     }
 
-    // MARK: - From URLRequest
+    // MARK: - From the request
 
     // Not inlined into the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
     @inline(never)
@@ -83,20 +83,20 @@
     }
 
     private func prepare(_ request: TransportRequest) throws -> PreparedRequest {
-      let urlRequest = request.urlRequest
-      guard let url = urlRequest.url else { throw URLError(.badURL) }
+      let sent = request.sent
+      let url = sent.url
       let destination = try destinations.destination(of: url)
       let origin = destination.origin
-      let method = urlRequest.httpMethod ?? "GET"
-      guard !urlRequest.bodyStreamWasOpened else {
+      let method = sent.method
+      guard !sent.bodyStreamWasOpened else {
         throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before")
       }
       // RFC 9110 §9.3.2: a HEAD request has no content, and must not announce content that it never sends.
-      let upload = method == "HEAD" ? nil : Self.upload(of: urlRequest)
+      let upload = method == "HEAD" ? nil : Self.upload(of: sent)
       guard HeaderSyntax.isToken(method) else {
         throw URLError(.badURL, url: url, description: "The request method is not a token")
       }
-      var fields = urlRequest.allHTTPHeaderFields ?? [:]
+      var fields = sent.fields
       let isSecure = destination.isSecure
       // What the request is keyed by above is what it is sent over.
       let hop = request.hop
@@ -106,8 +106,8 @@
       let proxy = try connection.proxies.server(
         for: host, isSecure: isSecure, isDirect: connection.route.isDirect(to: host))
       let isForwarded = proxy?.forwards(isSecure: isSecure) == true
-      if isForwarded, let authorization = proxy?.authorization, fields.field("Proxy-Authorization") == nil {
-        fields["Proxy-Authorization"] = authorization
+      if isForwarded, let authorization = proxy?.authorization, !fields.contains("proxy-authorization") {
+        fields.append("Proxy-Authorization", authorization)
       }
       let length = upload?.isDeclaredEmpty == true ? 0 : upload?.length
       let block = try self.fields.block(for: fields, content: Self.content(of: upload, length: length, method: method))
@@ -121,9 +121,9 @@
         head: head,
         closesConnection: block.closes,
         upload: upload,
-        isIdempotent: request.isIdempotent ?? urlRequest.isIdempotent,
-        hasExpectation: upload != nil && urlRequest.value(forHTTPHeaderField: "Expect") != nil,
-        idleTimeout: urlRequest.idleTimeout(default: sessionSettings.requestTimeout)?.clampedNanoseconds ?? .max,
+        isIdempotent: request.isIdempotent ?? sent.isIdempotent,
+        hasExpectation: upload != nil && fields.contains("expect"),
+        idleTimeout: sent.idleTimeout(default: sessionSettings.requestTimeout)?.clampedNanoseconds ?? .max,
         deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
         connection: connection,
         proxy: proxy,
@@ -154,13 +154,13 @@
       throw URLError(.resourceUnavailable, url: url, description: text)
     }
 
-    private static func upload(of request: URLRequest) -> (any UploadSource)? {
-      if let body = request.httpBodyStream as? BodyInputStream { return body.source.makeUpload() }
-      if let stream = request.httpBodyStream {
-        return ReadAheadUpload(InputStreamReader(stream), length: nil, isReplayable: false)
+    private static func upload(of request: HTTPRequest) -> (any UploadSource)? {
+      if let source = request.bodySource { return source.makeUpload() }
+      return switch request.body {
+      case .stream(let stream)?: ReadAheadUpload(InputStreamReader(stream), length: nil, isReplayable: false)
+      case .data(let data)?: DataUpload(data)
+      case nil: nil
       }
-      if let data = request.httpBody { return DataUpload(data) }
-      return nil
     }
 
     private static func content(

@@ -4,9 +4,9 @@ import Foundation
 /// may receive them. This is the only place where they are put together, whichever transport sends the request.
 struct HopRequest: Sendable {
   /// The request as its caller, or the previous redirect, made it. Another redirect starts from it.
-  private(set) var own: URLRequest
+  private(set) var own: HTTPRequest
   /// The request as it is sent.
-  private(set) var urlRequest: URLRequest
+  private(set) var sent: HTTPRequest
   /// Whether the request has left the origin that the session's credentials are meant for. They are not added again
   /// when a redirect leads back to it: the other origin chose that request.
   let hasLeftOrigin: Bool
@@ -29,7 +29,7 @@ struct HopRequest: Sendable {
     private let clientNonce: String
 
     init(
-      _ credential: PasswordCredential, _ scheme: PasswordAuthenticator.Scheme?, for request: URLRequest,
+      _ credential: PasswordCredential, _ scheme: PasswordAuthenticator.Scheme?, for request: HTTPRequest,
       clientNonce: String, retryCount: Int = 0
     ) {
       self.credential = credential
@@ -38,16 +38,16 @@ struct HopRequest: Sendable {
       self.clientNonce = clientNonce
       authorization = scheme.map { scheme in
         var target: [UInt8] = []
-        var text = request.url?.absoluteString ?? ""
+        var text = request.url.absoluteString
         text.withUTF8 { RequestHead.appendTarget(of: $0, to: &target) }
         return scheme.authorization(
-          as: credential, method: request.httpMethod ?? "GET", target: String(decoding: target, as: UTF8.self),
+          as: credential, method: request.method, target: String(decoding: target, as: UTF8.self),
           clientNonce: clientNonce)
       }
     }
 
     /// Returns the same for a request that is sent instead: Digest is about its method and its target (RFC 7616 §3.4.3).
-    func moved(to request: URLRequest, _ other: PasswordAuthenticator.Scheme? = nil) -> Password {
+    func moved(to request: HTTPRequest, _ other: PasswordAuthenticator.Scheme? = nil) -> Password {
       Password(credential, other ?? scheme, for: request, clientNonce: clientNonce, retryCount: retryCount)
     }
   }
@@ -65,9 +65,9 @@ struct HopRequest: Sendable {
   private var systemCookie: String?
 
   /// Creates a hop to which no session adds anything.
-  init(_ request: URLRequest) {
+  init(_ request: HTTPRequest) {
     own = Self.withUserOfURL(request)
-    urlRequest = own
+    sent = own
     hasLeftOrigin = false
     start = nil
     session = nil
@@ -83,10 +83,10 @@ struct HopRequest: Sendable {
   // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   init(
-    _ request: URLRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil,
+    _ request: HTTPRequest, session: SessionSettings, hasLeftOrigin: Bool = false, start: URL? = nil,
     credential: PasswordCredential? = nil
   ) throws {
-    let special = request.url.flatMap { $0.isPlain ? nil : $0 }
+    let special = request.url.isPlain ? nil : request.url
     try self.init(
       request, session: session, special: special, hasLeftOrigin: hasLeftOrigin, start: start,
       password: Self.password(
@@ -95,7 +95,7 @@ struct HopRequest: Sendable {
 
   /// - Parameter special: The request's URL, unless it is plain.
   private init(
-    _ request: URLRequest, session: SessionSettings, special: URL?, hasLeftOrigin: Bool, start: URL?,
+    _ request: HTTPRequest, session: SessionSettings, special: URL?, hasLeftOrigin: Bool, start: URL?,
     password: Password?
   ) throws {
     own = request
@@ -106,25 +106,23 @@ struct HopRequest: Sendable {
     connection = session.connection(to: special, hasLeftOrigin: hasLeftOrigin)
     var sent = own
     if let authorization = password?.authorization {
-      sent.setValue(authorization, forHTTPHeaderField: "Authorization")
+      sent.set("Authorization", authorization)
     }
     for (name, value) in session.additionalHeaders {
       let value = try InvalidHeaderError.checked(value, of: name)
-      guard sent.value(forHTTPHeaderField: name) == nil, !(hasLeftOrigin && OriginFields.stays(name)) else {
-        continue
-      }
-      sent.setValue(value, forHTTPHeaderField: name)
+      guard sent.value(name.lowercased()) == nil, !(hasLeftOrigin && OriginFields.stays(name)) else { continue }
+      sent.set(name, value)
     }
     if !session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
-    urlRequest = sent
+    self.sent = sent
     systemCookie = Self.systemCookie(for: sent, of: session, start: start)
   }
 
   /// Adds the credentials in the URL as an `Authorization` field.
-  private static func withUserOfURL(_ request: URLRequest) -> URLRequest {
-    guard let credential = request.url?.credential, request.authorization == nil else { return request }
+  private static func withUserOfURL(_ request: HTTPRequest) -> HTTPRequest {
+    guard let credential = request.url.credential, request.authorization == nil else { return request }
     var request = request
-    request.setValue(credential.basicAuthorization, forHTTPHeaderField: "Authorization")
+    request.set("Authorization", credential.basicAuthorization)
     return request
   }
 
@@ -132,13 +130,13 @@ struct HopRequest: Sendable {
 
   /// Returns what is sent before the server asks.
   private static func password(
-    for request: URLRequest, of session: SessionSettings, hasLeftOrigin: Bool, ofURL: PasswordCredential?,
+    for request: HTTPRequest, of session: SessionSettings, hasLeftOrigin: Bool, ofURL: PasswordCredential?,
     _ credential: PasswordCredential?
   ) -> Password? {
     guard let credential = ofURL ?? credential, request.authorization == nil else { return nil }
     let key = key(of: request, by: session, hasLeftOrigin: hasLeftOrigin, credential)
     let unasked: PasswordAuthenticator.Scheme? = ofURL == nil ? nil : .basic
-    let path = request.url?.pathOrRoot ?? "/"
+    let path = request.url.pathOrRoot
     let scheme: PasswordAuthenticator.Scheme? =
       if let key {
         session.authenticator.withLock { $0.scheme(for: key, at: path, unasked: unasked) }
@@ -161,7 +159,7 @@ struct HopRequest: Sendable {
     else { return nil }
     let challenges = AuthenticationChallenge.all(in: field)
     let clientNonce = Self.clientNonce()
-    let path = own.url?.pathOrRoot ?? "/"
+    let path = own.url.pathOrRoot
     let scheme = session.authenticator.withLock {
       $0.scheme(
         after: challenges, for: key, at: path, sent: password.scheme, retryCount: password.retryCount,
@@ -171,7 +169,7 @@ struct HopRequest: Sendable {
     return try HopRequest(
       own, session: session, special: own.url, hasLeftOrigin: hasLeftOrigin, start: start,
       password: Password(
-        password.credential, scheme, for: urlRequest, clientNonce: clientNonce, retryCount: password.retryCount + 1))
+        password.credential, scheme, for: sent, clientNonce: clientNonce, retryCount: password.retryCount + 1))
   }
 
   /// Records that the server has accepted the password, if a response that the transport has delivered proves it, and which
@@ -199,27 +197,27 @@ struct HopRequest: Sendable {
   /// that middleware has set.
   func respondingBelowMiddleware(to head: ResponseHead, by transport: any Transport) throws -> HopRequest? {
     guard let session, !hasOtherCredentials, let hop = try responding(to: head, by: transport) else { return nil }
-    var request = urlRequest
-    request.setValue(hop.password?.authorization, forHTTPHeaderField: "Authorization")
-    if !hasOtherCookies { request.setValue(hop.urlRequest.cookies, forHTTPHeaderField: "Cookie") }
+    var request = sent
+    request.set("Authorization", hop.password?.authorization)
+    if !hasOtherCookies { request.set("Cookie", hop.sent.cookies) }
     var next = hop.replaced(by: request, session: session)
     next.hasOtherCookies = hasOtherCookies
     return next
   }
 
   /// The credential for the next hop of a redirect.
-  func credential(for next: URLRequest) -> PasswordCredential? {
-    guard let credential, own.url.flatMap({ Origin($0) }) == next.url.flatMap({ Origin($0) }) else { return nil }
+  func credential(for next: HTTPRequest) -> PasswordCredential? {
+    guard let credential, Origin(own.url) == Origin(next.url) else { return nil }
     return credential
   }
 
   private static func key(
-    of request: URLRequest, by session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential
+    of request: HTTPRequest, by session: SessionSettings, hasLeftOrigin: Bool, _ credential: PasswordCredential
   ) -> PasswordAuthenticator.Key? {
-    guard let url = request.url, let origin = Origin(url) else { return nil }
+    guard let origin = Origin(request.url) else { return nil }
     return PasswordAuthenticator.Key(
       credential: credential, origin: origin,
-      trust: session.connection(to: url, hasLeftOrigin: hasLeftOrigin).trust)
+      trust: session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin).trust)
   }
 
   private static func clientNonce() -> String {
@@ -231,22 +229,22 @@ struct HopRequest: Sendable {
   /// Returns this hop with another stream as its body.
   func sending(_ body: InputStream) -> HopRequest {
     var hop = self
-    hop.own.httpBodyStream = body
-    hop.urlRequest.httpBodyStream = body
+    hop.own.body = .stream(body)
+    hop.sent.body = .stream(body)
     return hop
   }
 
   /// Returns this hop with `request` as the one that is sent, over `session`.
-  func replaced(by request: URLRequest, session: SessionSettings) -> HopRequest {
+  func replaced(by request: HTTPRequest, session: SessionSettings) -> HopRequest {
     var (hop, request) = (self, request)
-    if request.cookies != urlRequest.cookies { hop.hasOtherCookies = true }
-    if request.authorization != urlRequest.authorization { hop.hasOtherCredentials = true }
+    if request.cookies != sent.cookies { hop.hasOtherCookies = true }
+    if request.authorization != sent.authorization { hop.hasOtherCredentials = true }
     if let password, let authorization = password.authorization, request.authorization == authorization {
       let moved = password.moved(to: request)
       hop.password = moved
-      request.setValue(moved.authorization, forHTTPHeaderField: "Authorization")
+      request.set("Authorization", moved.authorization)
     }
-    hop.urlRequest = request
+    hop.sent = request
     hop.session = session
     hop.connection = session.connection(to: request.url, hasLeftOrigin: hasLeftOrigin)
     hop.systemCookie = Self.systemCookie(for: request, of: session, start: start)
@@ -256,14 +254,14 @@ struct HopRequest: Sendable {
   /// Returns this hop to be sent once more: no number is used twice with a nonce (RFC 7616 §3.4).
   func sentAgain() -> HopRequest {
     guard let password, let session, case .digest(let use)? = password.scheme,
-      urlRequest.authorization == password.authorization,
+      sent.authorization == password.authorization,
       let key = Self.key(of: own, by: session, hasLeftOrigin: hasLeftOrigin, password.credential),
       let scheme = session.authenticator.withLock({ $0.scheme(after: use, for: key) })
     else { return self }
     var hop = self
-    let next = password.moved(to: urlRequest, scheme)
+    let next = password.moved(to: sent, scheme)
     hop.password = next
-    hop.urlRequest.setValue(next.authorization, forHTTPHeaderField: "Authorization")
+    hop.sent.set("Authorization", next.authorization)
     return hop
   }
 
@@ -271,26 +269,26 @@ struct HopRequest: Sendable {
   /// rules of its own.
   func sending(_ fields: [(name: String, value: String)]) -> HopRequest {
     var hop = self
-    hop.urlRequest.cachePolicy = .reloadIgnoringLocalCacheData
-    for (name, value) in fields { hop.urlRequest.setValue(value, forHTTPHeaderField: name) }
+    hop.sent.bypassSystemCache()
+    for (name, value) in fields { hop.sent.set(name, value) }
     return hop
   }
 
   /// The names of the header fields that are sent, but are not the request's own.
   var addedFields: [String] {
-    (urlRequest.allHTTPHeaderFields ?? [:]).keys.filter { own.value(forHTTPHeaderField: $0) == nil }
+    sent.fields.map(\.name).filter { own.value($0.lowercased()) == nil }
   }
 
   /// All header fields that are sent, including the cookies that the system adds, for comparisons with those of other requests:
   /// the credentials of Digest differ for each request, and what counts is whose they are.
-  var sentFields: [String: String] {
-    var fields = urlRequest.allHTTPHeaderFields ?? [:]
+  var sentFields: HeaderFieldList {
+    var fields = sent.fields
     // There is none in the request itself, to which the system would not add another.
-    if let systemCookie { fields["Cookie"] = systemCookie }
-    guard let password else { return fields }
-    for (name, value) in fields where name.isFieldName("authorization") && value == password.authorization {
-      fields[name] = Self.neutral(password)
+    if let systemCookie { fields.replace("Cookie", systemCookie) }
+    guard let password, let authorization = password.authorization, fields.first("authorization") == authorization else {
+      return fields
     }
+    fields.replace("Authorization", Self.neutral(password))
     return fields
   }
 
@@ -302,27 +300,28 @@ struct HopRequest: Sendable {
   }
 
   /// The same fields, for what tells users apart: a password counts also if it is only sent when the server asks.
-  var identifyingFields: [(name: String, value: String)] {
-    let fields = sentFields.map { (name: $0.key, value: $0.value) }
+  var identifyingFields: HeaderFieldList {
+    var fields = sentFields
     guard let password else { return fields }
     let (own, neutral) = (password.credential.basicAuthorization, Self.neutral(password))
     let user = password.credential.user
     // With a colon in its name, the text would also be that of another user.
     let identity = user.contains(":") ? "\n\(user.utf8.count) \(own)" : own
-    return fields.filter { !$0.name.isFieldName("authorization") || $0.value != own && $0.value != neutral }
-      + [("Authorization", identity)]
+    if let sent = fields.first("authorization"), sent == own || sent == neutral { fields.remove("authorization") }
+    fields.append("Authorization", identity)
+    return fields
   }
 
   /// Whether the session still has the certificate and the authorities with which the hop was made. If not, the
   /// response may be to another user, and must not be stored: a connection reads the files when it is opened.
   var isOfCurrentUser: Bool {
-    session.map { connection == $0.connection(to: urlRequest.url, hasLeftOrigin: hasLeftOrigin) } ?? true
+    session.map { connection == $0.connection(to: sent.url, hasLeftOrigin: hasLeftOrigin) } ?? true
   }
 
-  private static func systemCookie(for request: URLRequest, of session: SessionSettings, start: URL?) -> String? {
+  private static func systemCookie(for request: HTTPRequest, of session: SessionSettings, start: URL?) -> String? {
     guard session.systemSendsCookies else { return nil }
     var sent = request
-    return session.cookies.apply(to: &sent, start: start) ? sent.value(forHTTPHeaderField: "Cookie") : nil
+    return session.cookies.apply(to: &sent, start: start) ? sent.cookies : nil
   }
 
   /// The owner and the certificate of the session, if any, which tell users apart without a header field.
@@ -339,13 +338,13 @@ struct HopRequest: Sendable {
   /// Whether the response may be specific to one user.
   var namesUser: Bool {
     session?.owner != nil || connection?.certificate != nil || credential != nil
-      || sentFields.keys.contains { OriginFields.contains($0) && $0.lowercased() != "host" }
+      || sentFields.contains { OriginFields.contains($0.name) && !$0.name.isFieldName("host") }
   }
 }
 
-extension URLRequest {
-  fileprivate var cookies: String? { value(forHTTPHeaderField: "Cookie") }
-  fileprivate var authorization: String? { value(forHTTPHeaderField: "Authorization") }
+extension HTTPRequest {
+  fileprivate var cookies: String? { value("cookie") }
+  fileprivate var authorization: String? { value("authorization") }
 }
 
 extension ResponseHead {

@@ -33,14 +33,14 @@ struct RequestIdentity: Hashable, Sendable {
   static func of(_ hop: HopRequest, salt: String = "") -> RequestIdentity {
     var (credentials, others, cookies): ([String], [String], String?) = ([], [], nil)
     var trust = hop.connection?.trust
-    for (name, value) in hop.identifyingFields {
-      let name = name.lowercased()
+    for field in hop.identifyingFields {
+      let (name, value) = (field.name.lowercased(), field.value)
       if name == "cookie" {
         cookies = value
       } else if name == "host" {
         // RFC 9112 §3.3: the authority of the target URI is that of this field.
         let host = value.lowercased()
-        if host != hop.urlRequest.url.flatMap({ Origin($0) }).map({ RequestHead.host(of: $0) }) {
+        if host != Origin(hop.sent.url).map({ RequestHead.host(of: $0) }) {
           trust = Self.digest("\(trust ?? "")\n\(host)")
         }
       } else if OriginFields.contains(name) {
@@ -108,9 +108,9 @@ struct RequestIdentity: Hashable, Sendable {
   static func ofRepresentation(_ hop: HopRequest) -> String {
     let neutral = neutral.subtracting(negotiated)
     var lines: [String] = []
-    for (name, value) in hop.identifyingFields {
-      let name = name.lowercased()
-      if !neutral.contains(name) { lines.append("\(name):\(value)") }
+    for field in hop.identifyingFields {
+      let name = field.name.lowercased()
+      if !neutral.contains(name) { lines.append("\(name):\(field.value)") }
     }
     lines.sort()
     lines.append("")

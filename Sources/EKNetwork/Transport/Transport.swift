@@ -59,8 +59,8 @@ struct ConnectionSettings: Sendable {
 
 /// A request to a transport, with the options for its attempt.
 struct TransportRequest: Sendable {
-  /// The method, URL, header fields and body as they are sent.
-  var urlRequest: URLRequest { hop.urlRequest }
+  /// The request as it is sent.
+  var sent: HTTPRequest { hop.sent }
   /// The hop, which also holds the request as its caller made it.
   var hop: HopRequest
   /// When the attempt has to be finished, redirects included.
@@ -179,24 +179,6 @@ final class ResponseEnd: Sendable {
     self.trailers = trailers
     self.failure = failure
   }
-}
-
-extension URLRequest {
-  /// Returns how long the exchange may be idle, or `nil` for no limit.
-  ///
-  /// The request's own `timeoutInterval` is used if it differs from the documented default of 60 seconds, otherwise the
-  /// configuration's `timeoutIntervalForRequest`. A value that is not a positive, finite number of seconds means no
-  /// limit.
-  func idleTimeout(default configured: TimeInterval) -> Duration? {
-    Duration(timeInterval: timeoutInterval == Self.unsetTimeout ? configured : timeoutInterval)
-  }
-
-  /// Sets a timeout that applies even if it equals the default of a new request.
-  mutating func setOwnTimeout(_ interval: TimeInterval) {
-    timeoutInterval = interval == Self.unsetTimeout ? interval.nextUp : interval
-  }
-
-  private static let unsetTimeout: TimeInterval = 60
 }
 
 /// The decision of the user's session delegate about a redirect, which was not followed below the `Transport` seam.

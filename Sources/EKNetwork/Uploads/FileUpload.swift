@@ -78,9 +78,9 @@ actor FileUpload {
   }
 
   /// Sends what is missing. Ends with the response that completes the upload, or that is an error.
-  func attempt(_ urlRequest: URLRequest, over exchange: Exchange) async throws -> Outcome {
+  func attempt(_ request: HTTPRequest, over exchange: Exchange) async throws -> Outcome {
     refusal = nil
-    let creation = try exchange.hop(urlRequest)
+    let creation = try exchange.hop(request)
     var state = try prepare(creation)
     defer { self.state = state }
     var action = state.begin()
@@ -153,7 +153,6 @@ actor FileUpload {
 
   /// Returns the state at the start of an attempt, which may be to another URL, or of another user, than the previous one.
   private func prepare(_ creation: HopRequest) throws -> ResumableUpload {
-    guard let url = creation.own.url else { throw NetworkError.invalidURL }
     let held = recordFile?.record
     let salt = record?.salt ?? held?.salt ?? UUID().uuidString
     var current = UploadRecord(creation, options, file: stamp, salt: salt)
@@ -170,18 +169,19 @@ actor FileUpload {
     }
     resumedBytes = current.resource == nil ? 0 : nil
     return ResumableUpload(
-      options.resumptionProtocol, to: url, size: segment.size, chunkSize: options.chunkSize, resource: current.resource,
+      options.resumptionProtocol, to: creation.own.url, size: segment.size, chunkSize: options.chunkSize,
+      resource: current.resource,
       mayBeComplete: current.mayBeComplete == true)
   }
 
   private func send(
-    _ action: ResumableUpload.Action, of state: ResumableUpload, creation own: URLRequest, over exchange: Exchange,
+    _ action: ResumableUpload.Action, of state: ResumableUpload, creation own: HTTPRequest, over exchange: Exchange,
     sent: Locked<Int64?>
   ) async throws -> TransportResponse {
     var fields = try state.fields(of: action, metadata: options.metadata)
     guard action != .create, let resource = state.resource else {
       var request = own
-      for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+      for (name, value) in fields { request.set(name, value) }
       var exchange = exchange
       exchange.limits.size = nil
       return try await exchange.open(request, collectsBody: true)
@@ -204,16 +204,14 @@ actor FileUpload {
   /// origin.
   static func open(
     _ method: String, _ resource: UploadResource, _ fields: [String: String], body: BodySource? = nil,
-    of own: URLRequest, over exchange: Exchange
+    of own: HTTPRequest, over exchange: Exchange
   ) async throws -> TransportResponse {
     var request = own
     request.url = resource.url
-    request.httpMethod = method
-    for name in (request.allHTTPHeaderFields ?? [:]).keys where fieldsOfCreation.contains(name.lowercased()) {
-      request.setValue(nil, forHTTPHeaderField: name)
-    }
-    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
-    if let body { request.httpBodyStream = BodyInputStream(body) }
+    request.method = method
+    request.removeFields { name, _ in fieldsOfCreation.contains(name.lowercased()) }
+    for (name, value) in fields { request.set(name, value) }
+    if let body { request.body = .stream(BodyInputStream(body)) }
     var exchange = exchange
     // The request's own idempotency is that of the creation. An append is not to be repeated before the offset is known.
     exchange.isIdempotent = nil
@@ -223,9 +221,9 @@ actor FileUpload {
     if resource.isOfOtherOrigin {
       request.removeOriginFields()
       exchange.hasLeftOrigin = true
-    } else if let source = own.url {
+    } else {
       // They are no part of the resource, which a file remembers.
-      request.url = resource.url.inheritingCredentials(of: source)
+      request.url = resource.url.inheritingCredentials(of: own.url)
     }
     return try await exchange.open(request, collectsBody: true)
   }
@@ -241,12 +239,12 @@ actor FileUpload {
     return collected ?? CollectedResponse(head: response.head, data: Data())
   }
 
-  private func finish(_ response: TransportResponse, at url: URL?) async -> Outcome {
+  private func finish(_ response: TransportResponse, at url: URL) async -> Outcome {
     isFinal = true
     discard()
     let collected = await Self.collect(response, limit: limit, clock)
     let file = UploadedFile(
-      url: url ?? segment.url, size: segment.size, resumedBytes: resumedBytes ?? 0, response: NetworkResponse(collected)
+      url: url, size: segment.size, resumedBytes: resumedBytes ?? 0, response: NetworkResponse(collected)
     )
     return .success(Completion(file: file, received: collected))
   }
@@ -358,8 +356,8 @@ extension RequestRunner {
       let cancelled = try await call(
         of: source(request, baseURL, accessToken, accept: RequestBuilder.anything),
         policy: defaults.reading { request.retryPolicy }, over: exchange, adapter: .uploaded()
-      ) { urlRequest, exchange in
-        let creation = try exchange.hop(urlRequest)
+      ) { request, exchange in
+        let creation = try exchange.hop(request)
         guard record.isSameUpload(as: UploadRecord(creation, options, file: nil, salt: record.salt)) else {
           throw NotRemembered()
         }

@@ -121,7 +121,7 @@ struct UploadRecord: Codable, Equatable, Sendable {
     self.file = file
     kind = options.resumptionProtocol.rawValue
     destination = RequestIdentity.digest(
-      "\(hop.own.httpMethod ?? "GET") \(hop.own.url?.absoluteString ?? "")", salt: salt)
+      "\(hop.own.method) \(hop.own.url.absoluteString)", salt: salt)
     if let account = options.account {
       requester = "account." + RequestIdentity.digest("\(account)\n\(hop.connection?.trust ?? "")", salt: salt)
     } else {

@@ -56,14 +56,15 @@ public final class WebSocket: Sendable, AsyncSequence {
     // Without zlib, compression cannot be negotiated.
     if MessageInflater(keepsContext: true) == nil { options.compression = nil }
     let cookies = SessionCookies(storage: options.cookieStorage)
-    let request = try HopRequest(request, session: SessionSettings(cookies: cookies)).urlRequest
+    let sent = try HopRequest(HTTPRequest(request), session: SessionSettings(cookies: cookies)).sent
+    let request = sent.urlRequest
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
     let transport = try ByteTransports.make(handshake.address, options)
     let agreement: HandshakeResponse.Agreement
     do {
       agreement = try await Handshake.run(handshake, on: transport, options: options) { lines in
-        if let url = request.url { cookies.store(setCookieLines: lines, for: url, request: request) }
+        cookies.store(setCookieLines: lines, for: sent.url, request: sent)
       }
     } catch let error as URLError {
       // The transport knows only the host and the port.

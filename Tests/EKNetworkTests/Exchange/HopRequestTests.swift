@@ -47,8 +47,9 @@ import Testing
     let recorded = HARRequest(request, redaction: HARRedaction(salt: "a", hidesSecrets: true))
     #expect(recorded.fields.value(for: name) == "<redacted>" && recorded.fingerprints.isEmpty)
     #expect(SecretFields.contains(name) && !OriginFields.contains(name))
-    request.removeOriginFields()
-    #expect(request.value(forHTTPHeaderField: name) == nil)
+    var sent = try HTTPRequest(request)
+    sent.removeOriginFields()
+    #expect(sent.fields.isEmpty)
   }
 
   @Test(arguments: ["X-Robotparam", "X-Hotp-Like", "Adopotion"])
@@ -63,23 +64,23 @@ import Testing
     #expect(hops.map { $0.connection?.options.socketPath } == ["/A", "/a", "/a", nil])
     #expect(hops[0].connection != hops[1].connection && hops[1].connection == hops[2].connection)
     #expect(hops[1].connection != hops[3].connection && hops[1].identity.trust != hops[3].identity.trust)
-    #expect(hops.map { $0.sentFields["Cookie"] } == [nil, nil, nil, "c=1"])
+    #expect(hops.map { $0.sentFields.first("cookie") } == [nil, nil, nil, "c=1"])
     #expect(hops.map(\.isOfCurrentUser) == [true, true, true, true])
-    let origins = hops.map { $0.urlRequest.url.flatMap { Origin($0) } }
+    let origins = hops.map { Origin($0.sent.url) }
     #expect(origins[0] != origins[1] && origins[1] == origins[2] && origins[2] != origins[3])
   }
 
   @Test func sessionFieldsAreAdded() throws {
     let session = try session(["X-App": "1", "Authorization": "session", "X-Own": "session"], cookies: ["c": "1"])
     let hop = try HopRequest(try request("http://a/", ["x-own": "own"]), session: session)
-    #expect(hop.urlRequest.value(forHTTPHeaderField: "X-App") == "1")
-    #expect(hop.urlRequest.value(forHTTPHeaderField: "Authorization") == "session")
-    #expect(hop.urlRequest.value(forHTTPHeaderField: "X-Own") == "own")
-    #expect(hop.urlRequest.value(forHTTPHeaderField: "Cookie") == "c=1")
+    #expect(hop.sent.urlRequest.value(forHTTPHeaderField: "X-App") == "1")
+    #expect(hop.sent.urlRequest.value(forHTTPHeaderField: "Authorization") == "session")
+    #expect(hop.sent.urlRequest.value(forHTTPHeaderField: "X-Own") == "own")
+    #expect(hop.sent.urlRequest.value(forHTTPHeaderField: "Cookie") == "c=1")
     #expect(hop.addedFields.sorted() == ["Authorization", "Cookie", "X-App"])
     let conditional = hop.sending([("If-None-Match", "1"), ("X-Own", "hop")])
     #expect(conditional.addedFields.sorted() == ["Authorization", "Cookie", "If-None-Match", "X-App"])
-    #expect(hop.own.allHTTPHeaderFields == ["x-own": "own"])
+    #expect(hop.own.fields == ["x-own": "own"])
   }
 
   @Test func credentialsAreDroppedOutsideTheOrigin() throws {
@@ -89,12 +90,12 @@ import Testing
     ]
     let hop = try HopRequest(
       try request("http://a/"), session: try session(fields, cookies: ["c": "1"]), hasLeftOrigin: true)
-    #expect(hop.urlRequest.allHTTPHeaderFields == ["X-App": "1", "Cookie": "c=1"])
+    #expect(hop.sent.urlRequest.allHTTPHeaderFields == ["X-App": "1", "Cookie": "c=1"])
   }
 
   @Test func cookiePrecedenceIsRequestSessionStorage() throws {
     func cookie(_ own: [String: String], _ fields: [String: String]) throws -> String? {
-      try HopRequest(try request("http://a/", own), session: try session(fields, cookies: ["c": "1"])).urlRequest
+      try HopRequest(try request("http://a/", own), session: try session(fields, cookies: ["c": "1"])).sent.urlRequest
         .value(forHTTPHeaderField: "Cookie")
     }
     #expect(try cookie(["Cookie": "own=1"], ["Cookie": "session=1"]) == "own=1")
@@ -104,7 +105,7 @@ import Testing
 
   @Test func urlUserIsSentAsAuthorization() throws {
     func authorization(_ url: String, _ fields: [String: String] = [:]) throws -> String? {
-      HopRequest(try request(url, fields)).urlRequest.value(forHTTPHeaderField: "Authorization")
+      HopRequest(try request(url, fields)).sent.urlRequest.value(forHTTPHeaderField: "Authorization")
     }
     #expect(try authorization("http://me:p%40ss@a/") == "Basic " + Data("me:p@ss".utf8).base64EncodedString())
     #expect(try authorization("http://me@a/") == "Basic " + Data("me:".utf8).base64EncodedString())
@@ -169,7 +170,7 @@ import Testing
     }
     try set("anna")
     let hop = try HopRequest(try request("http://a/"), session: session)
-    let replaced = hop.replaced(by: hop.urlRequest, session: session)
+    let replaced = hop.replaced(by: hop.sent, session: session)
     for hop in [hop, replaced] {
       #expect(hop.isOfCurrentUser)
       let (key, fields, identity, connection) = (CacheKey(hop).text, hop.sentFields, hop.identity, hop.connection)
@@ -188,7 +189,7 @@ import Testing
       }
     }
     certificate.withLock { $0.inode = 2 }
-    #expect(hop.replaced(by: hop.urlRequest, session: session).isOfCurrentUser)
+    #expect(hop.replaced(by: hop.sent, session: session).isOfCurrentUser)
   }
 
   @Test(arguments: [

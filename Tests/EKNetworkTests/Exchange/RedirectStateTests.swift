@@ -274,6 +274,6 @@ extension RedirectState.Action {
 
   fileprivate func target() throws -> URLRequest {
     guard case .follow(let request) = self else { throw NotFollowed(action: self) }
-    return request
+    return request.urlRequest
   }
 }

@@ -170,7 +170,7 @@ import Testing
     for isAccepted in [true, false] {
       let received = Locked<Int64>(0)
       var request = TransportRequest(
-        try Exchange(transport: wire.transport()).hop(URLRequest(url: server.baseURL.appendingPathComponent("item"))))
+        try Exchange(transport: wire.transport()).hop(HTTPRequest(url: server.baseURL.appendingPathComponent("item"))))
       let accepted: StatusCodes = isAccepted ? [404] : .successful
       request.onReceive = BodyObserver(accepted: accepted) { count, _ in received.withLock { $0 = count } }
       request.collectsBody = true

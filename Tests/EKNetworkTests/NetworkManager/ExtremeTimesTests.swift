@@ -163,7 +163,7 @@ import Testing
     add("PrismNetworkEndpoint.timeoutInterval, cacheInterval") {
       let request = try ExtremeEndpoint(timeoutInterval: $0, cacheInterval: $0).request
       #expect(request.timeoutInterval > 0)
-      #expect(request.idleTimeout(default: $0).map { $0 <= year * 101 } != false)
+      #expect(try HTTPRequest(request).idleTimeout(default: $0).map { $0 <= year * 101 } != false)
       #expect(Duration(cacheInterval: $0).map { $0 >= .zero } != false)
     }
     add("NetworkProgress.fractionCompleted") {

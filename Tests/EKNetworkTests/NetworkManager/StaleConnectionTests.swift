@@ -83,7 +83,7 @@
         _ = try await manager.send(Probe<StatusCodeResponse>(path: "/stale"))
         var order = Order()
         if place == "headers" { order.headers = key }
-        if place == "headerFields" { order.headerFields = ["Idempotency-Key": "k"] }
+        if place == "headerFields" { order.headerFields = ["idempotency-key": "k"] }
         #expect(try await manager.send(order).statusCode == 200)
         // The first one has met the connection that the server leaves.
         #expect(server.requests(path: "/next").count == 2)

@@ -8,7 +8,7 @@ import Testing
   ) throws -> [String: String] {
     let base = try #require(URL(string: "https://h"))
     return try RequestBuilder.build(request, baseURL: base, accessToken: token, userAgent: userAgent)
-      .allHTTPHeaderFields ?? [:]
+      .urlRequest.allHTTPHeaderFields ?? [:]
   }
 
   @Test func sendsTheDefaults() throws {

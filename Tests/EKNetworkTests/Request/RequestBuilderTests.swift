@@ -5,7 +5,7 @@ import Testing
 @Suite struct RequestBuilderTests {
   private func build(_ request: some NetworkRequest) throws -> URLRequest {
     let base = try #require(URL(string: "https://h/api"))
-    return try RequestBuilder.build(request, baseURL: base, accessToken: nil, userAgent: nil)
+    return try RequestBuilder.build(request, baseURL: base, accessToken: nil, userAgent: nil).urlRequest
   }
 
   @Test(arguments: HTTPMethod.allCases)
@@ -97,10 +97,13 @@ import Testing
   @Test func keepsDefaultTimeoutWithoutOne() throws {
     let url = try #require(URL(string: "https://h"))
     #expect(try build(TestRequest()).timeoutInterval == URLRequest(url: url).timeoutInterval)
-    #expect(try build(TestRequest()).idleTimeout(default: 5) == .seconds(5))
-    #expect(try build(TestRequest(timeout: .milliseconds(250))).idleTimeout(default: 5) == .milliseconds(250))
+    func idle(_ timeout: Duration?) throws -> Duration? {
+      try HTTPRequest(build(TestRequest(timeout: timeout))).idleTimeout(default: 5)
+    }
+    #expect(try idle(nil) == .seconds(5))
+    #expect(try idle(.milliseconds(250)) == .milliseconds(250))
     // 60 s is the default of `URLRequest`, but here it is set explicitly.
-    #expect(try #require(build(TestRequest(timeout: .seconds(60))).idleTimeout(default: 5)) >= .seconds(60))
+    #expect(try #require(try idle(.seconds(60))) >= .seconds(60))
   }
 
   @Test func readsEveryPropertyAtMostOnce() throws {

@@ -77,7 +77,7 @@ struct SessionTransportTests {
   @Test("Progress is reported once, at the end")
   func progress() async throws {
     let (sent, received) = (Recorder(), Recorder())
-    var urlRequest = try Self.request().urlRequest
+    var urlRequest = try Self.request().sent.urlRequest
     urlRequest.httpBody = Data(count: 3)
     var request = TransportRequest(urlRequest)
     request.onSend = { sent.note($0, $1) }

@@ -8,7 +8,7 @@ import Foundation
 
 extension SessionCookies {
   func store(setCookieLines lines: [String], for url: URL, request: URLRequest? = nil) {
-    store(setCookieLines: lines.map { Array($0.utf8) }, for: url, request: request)
+    store(setCookieLines: lines.map { Array($0.utf8) }, for: url, request: request.map { HTTPRequest(of: $0) })
   }
 }
 

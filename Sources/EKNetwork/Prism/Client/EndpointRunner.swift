@@ -30,7 +30,7 @@ struct EndpointRunner: Sendable {
   /// Returns the response of the first attempt whose status is a success, with its whole body, and the request as it
   /// was sent, before any redirect.
   func fetch(
-    _ urlRequest: URLRequest, redirectPolicy: RedirectPolicy = .follow, accepting accepted: StatusCodes = .successful,
+    _ request: HTTPRequest, redirectPolicy: RedirectPolicy = .follow, accepting accepted: StatusCodes = .successful,
     limits: ResponseLimits = ResponseLimits(), lookup: PolicyLookup? = nil
   ) async throws -> RequestRunner.Fetched {
     try Task.checkCancellation()
@@ -39,12 +39,12 @@ struct EndpointRunner: Sendable {
       transport: settings.transport(over: transport, owner: middlewareOwner, lookup: lookup), tokens: tokens,
       refresher: nil, userAgent: nil, clock: clock, logger: logger, eventHandler: settings.eventHandler)
     // No redirect makes a GET another method, but middleware may.
-    let mayChangeMethod = urlRequest.httpMethod != "GET" || !settings.middleware.isEmpty
-    let attempts = EndpointAttempts(urlRequest: urlRequest)
+    let mayChangeMethod = request.method != "GET" || !settings.middleware.isEmpty
+    let attempts = EndpointAttempts(request: request)
     let wasStarted = settings.middleware.isEmpty ? nil : Locked(false)
     let exchange = Exchange(
       transport: runner.transport, redirectPolicy: redirectPolicy, accepted: accepted, limits: limits,
-      log: runner.log(urlRequest.httpMethod ?? "GET"),
+      log: runner.log(request.method),
       shared: settings.sharesExchanges && lookup == nil ? sharedExchanges : nil,
       wasCarriedOut: mayChangeMethod ? Locked(false) : nil, wasStarted: wasStarted)
     runner.middleware = settings.middleware.used(for: lookup)
@@ -56,29 +56,29 @@ struct EndpointRunner: Sendable {
       // An error of the call's middleware, or of the body of its response, is not that of an attempt.
       let fate: Repeatability.Fate = wasStarted?.withLock { $0 } == true ? .unknown : .notCarriedOut
       throw attempts.failure(
-        error, of: urlRequest,
-        Repeatability(isIdempotent: urlRequest.isIdempotent, fate: fate, kind: FailureKind(error)))
+        error, of: request,
+        Repeatability(isIdempotent: request.isIdempotent, fate: fate, kind: FailureKind(error)))
     }
   }
 }
 
 /// The attempts of an endpoint's request, which is the same each time.
 private struct EndpointAttempts: AttemptSource {
-  let urlRequest: URLRequest
+  let request: HTTPRequest
   let allowsRetry = true
   let makesNewBodies = false
 
-  func build() -> URLRequest { urlRequest }
+  func build() -> HTTPRequest { request }
 
   func error(of refusal: CollectedResponse) -> any Error {
-    ResponseValidation.httpError(of: refusal, method: urlRequest.httpMethod) ?? NetworkError.invalidResponse
+    ResponseValidation.httpError(of: refusal, method: request.method) ?? NetworkError.invalidResponse
   }
 
   /// Returns the failure, marked as safe to repeat or not (RFC 9110 §9.2.2).
-  func failure(_ error: any Error, of urlRequest: URLRequest, _ repeatability: Repeatability) -> any Error {
+  func failure(_ error: any Error, of request: HTTPRequest, _ repeatability: Repeatability) -> any Error {
     if error.isCancellationOfTask { return CancellationError() }
-    var failure = PrismNetworkFailure(causedBy: error, url: urlRequest.url)
-    failure.method = failure.method ?? urlRequest.httpMethod
+    var failure = PrismNetworkFailure(causedBy: error, url: request.url)
+    failure.method = failure.method ?? request.method
     failure.repeatability = repeatability
     return failure
   }
@@ -114,7 +114,7 @@ enum EntityDecoding {
   /// Decodes the body of a response with the request's own `decode`. A decoding error is reported as an invalid
   /// response, unless the request throws a `PrismNetworkError` or a `PrismNetworkFailure` of its own.
   static func decode<Request: PrismNetworkRequest>(
-    _ entry: PrismCacheEntry, for request: Request, sentAs urlRequest: URLRequest, with formatter: DateFormatter?
+    _ entry: PrismCacheEntry, for request: Request, sentAs sent: HTTPRequest, with formatter: DateFormatter?
   ) throws -> Request.Response {
     do {
       return try request.decode(data: entry.data, with: formatter)
@@ -124,10 +124,10 @@ enum EntityDecoding {
       let own = error as? PrismNetworkFailure
       var failure = PrismNetworkFailure(
         own?.error ?? error as? PrismNetworkError ?? .invalidResponse,
-        because: own.map { $0.underlyingError ?? $0.error } ?? error, url: urlRequest.url, statusCode: entry.statusCode,
+        because: own.map { $0.underlyingError ?? $0.error } ?? error, url: sent.url, statusCode: entry.statusCode,
         headers: entry.headers, data: entry.data)
-      failure.method = urlRequest.httpMethod
-      failure.repeatability = Repeatability(after: failure, isIdempotent: urlRequest.isIdempotent)
+      failure.method = sent.method
+      failure.repeatability = Repeatability(after: failure, isIdempotent: sent.isIdempotent)
       throw failure
     }
   }

@@ -86,11 +86,11 @@ extension NetworkManager {
     } else {
       built = try runner.build(source)
     }
-    let urlRequest = built.urlRequest
-    let isCached = request.methodName == "GET" && urlRequest.httpBody == nil && urlRequest.httpBodyStream == nil
+    let own = built.request
+    let isCached = request.methodName == "GET" && own.body == nil
     let leavesOrigin = RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL())
     let hop = try HopRequest(
-      urlRequest, session: runner.transport.sessionSettings, hasLeftOrigin: leavesOrigin,
+      own, session: runner.transport.sessionSettings, hasLeftOrigin: leavesOrigin,
       credential: leavesOrigin ? nil : request.credential)
     // Unchecked: by its documentation, the closure may be called on any thread.
     nonisolated(unsafe) let decoder = responseDecoder(for: request)
@@ -108,7 +108,7 @@ extension NetworkManager {
         return .init(fetched, lookup, key: key, ttl: ttl, at: Date())
       },
       decode: { entry, sent in
-        guard let response = entry.urlResponse(for: (sent ?? urlRequest).url),
+        guard let response = entry.urlResponse(for: (sent ?? own).url),
           decoder.defaults.reading({ request.acceptedStatuses }).contains(entry.statusCode)
         else {
           throw NetworkError.invalidResponse

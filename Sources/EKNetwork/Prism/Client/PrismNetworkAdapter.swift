@@ -110,12 +110,12 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   ///   ``request(on:with:)`` throws.
   public nonisolated func redirect<Request: PrismNetworkRequest>(from request: Request) async throws -> URL {
     try await PrismNetworkFailure.surfacing {
-      let urlRequest = try self.urlRequest(for: request.endpoint)
+      let own = try self.own(for: request.endpoint)
       let fetched = try await runner.fetch(
-        urlRequest, redirectPolicy: .reject, accepting: .range(200..<400),
+        own, redirectPolicy: .reject, accepting: .range(200..<400),
         limits: ResponseLimits(size: 1 << 20, readsRedirects: false))
       // Of the request as it was sent: call middleware may have changed the URL of the endpoint.
-      let (response, url) = (fetched.response, fetched.sent.own.url ?? urlRequest.url)
+      let (response, url) = (fetched.response, fetched.sent.own.url)
       guard response.head.isRedirect, let location = response.head.hint("location"),
         let target = ServerURL.resolve(location, against: url)
       else {
@@ -126,12 +126,11 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
     }
   }
 
-  nonisolated func urlRequest<Endpoint: PrismNetworkEndpoint>(for endpoint: Endpoint) throws -> URLRequest {
-    var urlRequest = try endpoint.makeRequest()
-    if let interval = endpoint.timeoutInterval, interval == urlRequest.timeoutInterval {
-      urlRequest.setOwnTimeout(interval)
-    }
-    return urlRequest
+  /// Returns the request of an endpoint, without what the session adds.
+  nonisolated func own<Endpoint: PrismNetworkEndpoint>(for endpoint: Endpoint) throws -> HTTPRequest {
+    var own = try endpoint.makeRequest()
+    if let interval = endpoint.timeoutInterval, interval == own.timeoutInterval { own.setOwnTimeout(interval) }
+    return own
   }
 
   /// Returns a copy of the configuration without a cache. A session with a cache would respond by itself: on Linux with
@@ -182,20 +181,20 @@ extension PrismNetworkAdapter {
     on request: Request, with formatter: DateFormatter? = nil
   ) async throws -> Request.Response {
     try await PrismNetworkFailure.surfacing {
-      let urlRequest = try urlRequest(for: request.endpoint)
-      guard urlRequest.isCacheable, let data = try await storedData(for: urlRequest),
+      let own = try own(for: request.endpoint)
+      guard own.isCacheable, let data = try await storedData(for: own),
         let value = try? request.decode(data: data, with: formatter)
-      else { throw PrismNetworkFailure(.noCache, url: urlRequest.url) }
+      else { throw PrismNetworkFailure(.noCache, url: own.url) }
       return value
     }
   }
 
   /// Returns the body of the stored response to a request, behind the middleware if there is any.
-  private nonisolated func storedData(for urlRequest: URLRequest) async throws -> Data? {
-    guard runner.hasMiddleware else { return store.entry(for: CacheKey(try hop(urlRequest)))?.entry.data }
+  private nonisolated func storedData(for own: HTTPRequest) async throws -> Data? {
+    guard runner.hasMiddleware else { return store.entry(for: CacheKey(try hop(own)))?.entry.data }
     let lookup = PolicyLookup(nil, in: store)
     do {
-      let fetched = try await runner.fetch(urlRequest, lookup: lookup)
+      let fetched = try await runner.fetch(own, lookup: lookup)
       return lookup.found(for: fetched.sent) == nil ? nil : fetched.response.data
     } catch is CancellationError {
       throw CancellationError()
@@ -212,13 +211,13 @@ extension PrismNetworkAdapter {
   ///   nothing has been removed then.
   public nonisolated func removeCachedResponse<Request: PrismNetworkRequest>(on request: Request) async throws {
     try await PrismNetworkFailure.surfacing {
-      let urlRequest = try urlRequest(for: request.endpoint)
-      guard urlRequest.isCacheable else { return }
-      guard runner.hasMiddleware else { return store.remove(CacheKey(try hop(urlRequest))) }
+      let own = try own(for: request.endpoint)
+      guard own.isCacheable else { return }
+      guard runner.hasMiddleware else { return store.remove(CacheKey(try hop(own))) }
       let lookup = PolicyLookup(nil, in: store)
       var key: CacheKey?
       do {
-        key = lookup.found(for: try await runner.fetch(urlRequest, lookup: lookup).sent)?.key
+        key = lookup.found(for: try await runner.fetch(own, lookup: lookup).sent)?.key
       } catch let failure as PrismNetworkFailure {
         // After the lookup, it is that nothing is stored, or that middleware has refused what is.
         guard lookup.latestKey != nil else { throw failure }
@@ -237,34 +236,34 @@ extension PrismNetworkAdapter {
     _ request: Request, with formatter: DateFormatter?, policy: PrismCachePolicy?
   ) throws -> CachedLoad<Request.Response> {
     let endpoint = request.endpoint
-    let urlRequest = try urlRequest(for: endpoint)
+    let own = try own(for: endpoint)
     let interval = Duration(cacheInterval: endpoint.cacheInterval)
-    let isCached = urlRequest.isCacheable && (interval != nil || policy != nil)
+    let isCached = own.isCacheable && (interval != nil || policy != nil)
     return CachedLoad(
-      policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(urlRequest)) : nil,
+      policy: policy ?? .cacheFirst, key: isCached ? CacheKey(try hop(own)) : nil,
       store: store, revalidations: revalidations, isBehindMiddleware: runner.hasMiddleware,
       // Captures the adapter itself, not its parts: its session has to live as long as a request in the background.
       fetch: { lookup, isFirst in
-        let urlRequest = isFirst ? urlRequest : try self.urlRequest(for: request.endpoint)
-        let fetched = try await self.runner.fetch(urlRequest, lookup: lookup)
-        let key = lookup == nil && isCached && urlRequest.isCacheable ? CacheKey(responseTo: fetched.sent) : nil
+        let own = isFirst ? own : try self.own(for: request.endpoint)
+        let fetched = try await self.runner.fetch(own, lookup: lookup)
+        let key = lookup == nil && isCached && own.isCacheable ? CacheKey(responseTo: fetched.sent) : nil
         return .init(
           fetched, lookup, key: key, ttl: interval ?? PrismCacheEntry.defaultTTL, at: self.store.now())
       },
-      decode: { try EntityDecoding.decode($0, for: request, sentAs: $1 ?? urlRequest, with: formatter) })
+      decode: { try EntityDecoding.decode($0, for: request, sentAs: $1 ?? own, with: formatter) })
   }
 
   /// Returns the request as it is sent.
-  private nonisolated func hop(_ urlRequest: URLRequest) throws -> HopRequest {
-    do { return try HopRequest(urlRequest, session: runner.effectiveTransport.sessionSettings) } catch {
-      throw PrismNetworkFailure(causedBy: error, url: urlRequest.url)
+  private nonisolated func hop(_ own: HTTPRequest) throws -> HopRequest {
+    do { return try HopRequest(own, session: runner.effectiveTransport.sessionSettings) } catch {
+      throw PrismNetworkFailure(causedBy: error, url: own.url)
     }
   }
 }
 
-extension URLRequest {
+extension HTTPRequest {
   /// Whether the response may be stored: the request is a GET. The key does not contain what a stream contains.
-  fileprivate var isCacheable: Bool { httpMethod == "GET" && httpBodyStream == nil }
+  fileprivate var isCacheable: Bool { method == "GET" && stream == nil }
 }
 
 extension Duration {

@@ -134,7 +134,7 @@ extension PrismNetworkEndpoint {
   /// forbids and for a body that cannot be encoded.
   public var request: URLRequest {
     get throws {
-      var request = try PrismNetworkFailure.surfacing { try makeRequest() }
+      var request = try PrismNetworkFailure.surfacing { try makeRequest() }.urlRequest
       let isCached = method == .get && Duration(cacheInterval: cacheInterval) != nil
       request.cachePolicy = isCached ? .returnCacheDataElseLoad : .reloadIgnoringLocalCacheData
       return request
@@ -149,22 +149,21 @@ extension PrismNetworkEndpoint {
   }
 
   /// Builds the request of this endpoint; throws a `PrismNetworkFailure` with the details of the error.
-  func makeRequest() throws -> URLRequest {
+  func makeRequest() throws -> HTTPRequest {
     let url = try EndpointURL.make(of: self)
-    var request = URLRequest(url: url)
-    request.httpMethod = method.rawValue
     do {
       var fields = try HeaderFields(headers)
-      if let body { try fields.describe(try EndpointBody.attach(body, to: &request)) }
-      // Set all at once: on some platforms the setter for one field silently drops values that it rejects.
-      let length = request.value(forHTTPHeaderField: "Content-Length")
-      request.allHTTPHeaderFields = fields.fields
-      if let length { request.setValue(length, forHTTPHeaderField: "Content-Length") }
+      let body = try body.map { try EndpointBody($0) }
+      if let body { try fields.describe(body.contentType) }
+      var request = HTTPRequest(method: method.rawValue, url: url, fields: fields.list, body: body?.body)
+      if let length = request.bodySource?.length { request.set("Content-Length", "\(length)") }
+      if let timeoutInterval, Duration(timeInterval: timeoutInterval) != nil {
+        request.timeoutInterval = timeoutInterval
+      }
+      return request
     } catch {
       throw PrismNetworkFailure(.badRequest, because: error, url: url)
     }
-    if let timeoutInterval, Duration(timeInterval: timeoutInterval) != nil { request.timeoutInterval = timeoutInterval }
-    return request
   }
 }
 
@@ -224,7 +223,10 @@ enum EndpointURL {
   }
 }
 
-enum EndpointBody {
+struct EndpointBody {
+  let body: HTTPRequest.Body
+  let contentType: String
+
   static var encoder: JSONEncoder {
     let encoder = JSONEncoder()
     // Sorted keys: the same value has the same bytes each time, and in a query the same URL.
@@ -233,21 +235,20 @@ enum EndpointBody {
     return encoder
   }
 
-  /// Attaches a body to a request, and returns its content type.
-  static func attach(_ body: any Encodable, to request: inout URLRequest) throws -> String {
-    switch body {
+  init(_ value: any Encodable) throws {
+    switch value {
     case let text as String:
-      request.httpBody = Data(text.utf8)
-      return PrismNetworkHeaderType.plainText.rawValue + "; charset=utf-8"
+      body = .data(Data(text.utf8))
+      contentType = PrismNetworkHeaderType.plainText.rawValue + "; charset=utf-8"
     case let bytes as Data:
-      request.httpBody = bytes
-      return PrismNetworkHeaderType.octetStream.rawValue
+      body = .data(bytes)
+      contentType = PrismNetworkHeaderType.octetStream.rawValue
     case let form as PrismMultipartFormData:
-      request.setBody(.segments(try form.segments()))
-      return form.contentType
+      body = .stream(BodyInputStream(.segments(try form.segments())))
+      contentType = form.contentType
     default:
-      request.httpBody = try encoder.encode(body)
-      return PrismNetworkHeaderType.json.rawValue
+      body = .data(try Self.encoder.encode(value))
+      contentType = PrismNetworkHeaderType.json.rawValue
     }
   }
 }

@@ -172,7 +172,7 @@ public actor PrismUploadTask {
   }
 
   private static func load(_ request: URLRequest, over exchange: Exchange) async throws -> Response {
-    let fetched = try await exchange.load(request)
+    let fetched = try await exchange.load(HTTPRequest(request))
     guard let response = fetched.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
     guard StatusCodes.successful.contains(response.statusCode) else {
       throw HTTPError(response, data: fetched.data, method: request.httpMethod)

@@ -26,16 +26,6 @@ enum BodySource: Sendable {
   }
 }
 
-extension URLRequest {
-  /// Whether the body is a stream that was already opened: none of it, or only its end, would be sent.
-  var bodyStreamWasOpened: Bool {
-    guard let stream = httpBodyStream else { return false }
-    guard let body = stream as? BodyInputStream else { return stream.streamStatus != .notOpen }
-    guard case .stream(let sized) = body.source else { return false }
-    return sized.stream.streamStatus != .notOpen
-  }
-}
-
 /// A stream and its length in bytes.
 ///
 /// Sendable, unchecked: the stream is passed from the request to its only reader, which opens it.

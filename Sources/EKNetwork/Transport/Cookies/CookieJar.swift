@@ -244,25 +244,25 @@ struct SessionCookies: Sendable {
   ///
   /// - Parameter start: The URL that the request began with, if a redirect has led to this one.
   @discardableResult
-  func apply(to request: inout URLRequest, start: URL? = nil) -> Bool {
+  func apply(to request: inout HTTPRequest, start: URL? = nil) -> Bool {
     // Before anything is asked of the request: most programs have no cookies.
     guard appliesCookies, let jar, jar.mayHaveCookies else { return false }
-    guard request.httpShouldHandleCookies, request.value(forHTTPHeaderField: "Cookie") == nil,
-      let url = request.url?.cookieURL
-    else { return false }
+    guard request.handlesCookies, request.value("cookie") == nil, let url = request.url.cookieURL else {
+      return false
+    }
     let stored = jar.cookies(for: url)
     guard !stored.isEmpty else { return false }
-    let cookies = rules.sent(stored, to: url, method: request.httpMethod ?? "GET", start: start?.cookieURL)
+    let cookies = rules.sent(stored, to: url, method: request.method, start: start?.cookieURL)
     guard !cookies.isEmpty else { return false }
     jar.noteUse(of: cookies)
-    request.setValue(cookies.map(\.pair).joined(separator: "; "), forHTTPHeaderField: "Cookie")
+    request.set("Cookie", cookies.map(\.pair).joined(separator: "; "))
     return true
   }
 
   /// Stores the cookies of a response to `request`, which came from `url`. One line is the bytes of one `Set-Cookie`
   /// field.
-  func store(setCookieLines lines: [[UInt8]], for url: URL, request: URLRequest? = nil) {
-    guard !lines.isEmpty, let jar, request?.httpShouldHandleCookies ?? true else { return }
+  func store(setCookieLines lines: [[UInt8]], for url: URL, request: HTTPRequest? = nil) {
+    guard !lines.isEmpty, let jar, request?.handlesCookies ?? true else { return }
     guard let url = url.cookieURL, let host = url.host?.lowercased(), !host.isEmpty else { return }
     guard jar.accepts(policy, host: host, main: request?.mainDocumentURL?.host?.lowercased()) else { return }
     // The cookies of one response are ordered: each is a microsecond later than the one before.

@@ -144,7 +144,7 @@ extension [UInt8] {
     private static let userAgent = UserAgentConfiguration().generateUserAgentString()
 
     private struct Last: Sendable {
-      let fields: [String: String]
+      let fields: HeaderFieldList
       let content: Content
       let block: HeaderBlock
     }
@@ -158,33 +158,28 @@ extension [UInt8] {
     /// Returns the lines for these fields, and for the defaults of those that are missing.
     ///
     /// - Throws: ``InvalidHeaderError``.
-    func block(for fields: [String: String], content: Content) throws -> HeaderBlock {
+    func block(for fields: HeaderFieldList, content: Content) throws -> HeaderBlock {
       // All fields are compared, so that no request is sent with the fields of another.
-      if let last = last.withLock({ $0 }), last.content == content, Self.isSame(last.fields, fields) {
+      if let last = last.withLock({ $0 }), last.content == content, last.fields == fields {
         return last.block
       }
       let block = HeaderBlock(try Self.complete(fields, content))
       guard fields.count <= Self.maximumCount,
-        fields.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) <= Self.maximumBytes
+        fields.reduce(0, { $0 + $1.name.utf8.count + $1.value.utf8.count }) <= Self.maximumBytes
       else { return block }
       last.replace(\.self, with: Last(fields: fields, content: content, block: block))
       return block
     }
 
-    /// Dictionaries that were made alike have the same order: then no name has to be looked up.
-    private static func isSame(_ one: [String: String], _ other: [String: String]) -> Bool {
-      one.count == other.count && zip(one, other).allSatisfy { $0.key == $1.key && $0.value == $1.value }
-        || one == other
-    }
-
     /// Returns the fields, checked and with their defaults.
     private static func complete(
-      _ given: [String: String], _ content: Content
+      _ given: HeaderFieldList, _ content: Content
     ) throws -> [(name: String, value: String)] {
       var fields: [(name: String, value: String)] = []
       var names: Set<String> = []
-      for (name, value) in given {
-        let value = try InvalidHeaderError.checked(value, of: name)
+      for field in given {
+        let name = field.name
+        let value = try InvalidHeaderError.checked(field.value, of: name)
         let lowercased = name.lowercased()
         // The length is that of the body, and the coding is added below. Any other value would let the server see the end of
         // the request elsewhere (RFC 9112 §6.3).

@@ -24,13 +24,13 @@ struct ResponseLimits: Hashable, Sendable {
   /// that is accepted: the status of every other one is useful without its body, and so is a 401, after which the token
   /// is refreshed.
   func applied(
-    to response: TransportResponse, of request: URLRequest, accepted: StatusCodes = .successful
+    to response: TransportResponse, of request: HTTPRequest, accepted: StatusCodes = .successful
   ) throws -> TransportResponse {
     guard let size else { return response }
     // The length of an encoded body says nothing about the decoded one, which is counted as it is read.
     if let announced = response.head.contentLength, announced > size,
       ContentCoding.names(response.head.value("content-encoding")).isEmpty,
-      response.head.hasBody(method: request.httpMethod)
+      response.head.hasBody(method: request.method)
     {
       response.body.cancel()
       let error = ResponseLimitError(limit: .size(size), announcedSize: announced, url: request.url)

@@ -102,11 +102,11 @@ final class BodyPump: @unchecked Sendable {
 }
 
 #if !canImport(Darwin)
-  extension URLRequest {
+  extension HTTPRequest {
     /// The body as a sequence, if its bytes may have to be waited for.
     var bodyThatMayWait: SequenceBody? {
-      guard let stream = httpBodyStream else { return nil }
-      return switch (stream as? BodyInputStream)?.source {
+      guard let stream else { return nil }
+      return switch bodySource {
       case .segments?: nil
       case .sequence(let sequence)?: sequence
       case .stream(let sized)?: SequenceBody(sized.stream.pieces, length: sized.length)

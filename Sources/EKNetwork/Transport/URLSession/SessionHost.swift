@@ -91,7 +91,7 @@ import Foundation
 
     func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
       let taskResponse = TaskResponseStream(
-        request, idleTimeout: request.urlRequest.idleTimeout(default: settings.requestTimeout), limit: limit,
+        request, idleTimeout: request.sent.idleTimeout(default: settings.requestTimeout), limit: limit,
         overflow: .fail,
         queue: queue)
       // Retains this host, and with it the sessions, until the task has been created.
@@ -101,7 +101,7 @@ import Foundation
 
     private func run(_ taskResponse: TaskResponseStream) {
       let hop = taskResponse.request.hop
-      var request = hop.urlRequest
+      var request = hop.sent.urlRequest
       if let body = request.httpBodyStream as? BodyInputStream { request.httpBodyStream = body.unread }
       var added = hop.addedFields
       let hasBody = request.httpBodyStream != nil || !(request.httpBody?.isEmpty ?? true)
@@ -298,7 +298,7 @@ final class SystemSessionHost: Sendable {
   }
 
   func start(_ request: TransportRequest, limit: Int) throws -> TaskResponseStream {
-    let original = request.urlRequest
+    let original = request.sent
     // Here, and for an invalidated session below, Foundation would terminate the process with an exception.
     guard !isBackground else {
       throw URLError.unusable(
@@ -306,12 +306,12 @@ final class SystemSessionHost: Sendable {
     }
     // Foundation's own timer enforces the request's idle timeout: it takes `waitsForConnectivity` into account.
     let taskResponse = TaskResponseStream(request, idleTimeout: nil, limit: limit, overflow: .suspend, queue: queue)
-    var urlRequest = original
+    var urlRequest = original.urlRequest
     // Credentials in the URL are in `Authorization` already. The session would show them in its errors, and send them a
     // second time after a 401.
-    urlRequest.url = original.url?.withoutCredentials
+    urlRequest.url = original.url.withoutCredentials
     caching.apply(to: &urlRequest)
-    let body = original.httpBodyStream as? BodyInputStream
+    let body = original.stream as? BodyInputStream
     if let body { urlRequest.httpBodyStream = session.makeStream(body, for: taskResponse) }
     // The session announces a given length whatever that of the stream is (RFC 9112 §6.3), and knows that of data.
     // Middleware may have replaced the body since the length was set.

@@ -15,7 +15,7 @@ struct SessionTask: Sendable {
   /// The request that Foundation sends on Linux. Its stream is the one that is read.
   var sent: URLRequest?
 
-  private var original: URLRequest { taskResponse.request.hop.own }
+  private var original: HTTPRequest { taskResponse.request.hop.own }
 
   func didReceive(_ response: URLResponse, mayAnswer: @autoclosure () -> Bool) {
     guard let response = response as? HTTPURLResponse else { return taskResponse.didReceive(response) }
@@ -45,8 +45,8 @@ struct SessionTask: Sendable {
     var request = request
     #if !canImport(Darwin)
       // If a single character is forbidden, Foundation encodes every "%" once more.
-      if let location = ResponseHead(response).hint("location"), let base = original.url,
-        let target = ServerURL.resolve(location, against: base)
+      if let location = ResponseHead(response).hint("location"),
+        let target = ServerURL.resolve(location, against: original.url)
       {
         request.url = target
       }
@@ -54,13 +54,11 @@ struct SessionTask: Sendable {
     request.timeoutInterval = original.timeoutInterval
     for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
     // The stream in Foundation's proposal is the one that it has already read.
-    if let body = original.httpBodyStream as? BodyInputStream, body.source.isReplayable,
-      request.httpMethod == original.httpMethod
-    {
-      request.httpBodyStream = body.unread
+    if let source = original.bodySource, source.isReplayable, request.httpMethod == original.method {
+      request.httpBodyStream = BodyInputStream(source)
     }
     // Foundation proposes to send credentials to any origin: the user's delegate sees them only where they may be sent.
-    if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) { request.removeOriginFields() }
+    if leavesOrigin(request) { request.removeFields { name, _ in OriginFields.stays(name) } }
     return request
   }
 
@@ -72,22 +70,28 @@ struct SessionTask: Sendable {
     guard var request else { return .declined }
     guard !request.isSent(like: proposal) else { return .undecided }
     let hop = taskResponse.request.hop
-    var sent = sent ?? hop.urlRequest
+    var sent = sent ?? hop.sent.urlRequest
     // The system has added it, to its task alone.
-    if let cookie = hop.sentFields["Cookie"] { sent.setValue(cookie, forHTTPHeaderField: "Cookie") }
-    if original.url.flatMap({ Origin($0) }) != request.url.flatMap({ Origin($0) }) {
-      request.removeOriginFields {
-        proposal.value(forHTTPHeaderField: $0) != $1 && sent.value(forHTTPHeaderField: $0) != $1
+    if let cookie = hop.sentFields.first("cookie") { sent.setValue(cookie, forHTTPHeaderField: "Cookie") }
+    if leavesOrigin(request) {
+      request.removeFields {
+        OriginFields.stays($0)
+          && (proposal.value(forHTTPHeaderField: $0) == $1 || sent.value(forHTTPHeaderField: $0) == $1)
       }
     }
     for (name, value) in request.allHTTPHeaderFields ?? [:] where sent.value(forHTTPHeaderField: name) == value {
-      request.setValue(original.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
+      request.setValue(original.value(name.lowercased()), forHTTPHeaderField: name)
     }
     return .request(request)
   }
 
+  private func leavesOrigin(_ request: URLRequest) -> Bool {
+    Origin(original.url) != request.url.flatMap { Origin($0) }
+  }
+
   private func store(_ response: HTTPURLResponse) {
-    guard let cookies, let url = response.url ?? original.url else { return }
+    guard let cookies else { return }
+    let url = response.url ?? original.url
     guard let lines = response.value(forHTTPHeaderField: "Set-Cookie") else { return }
     let split = SetCookieLine.split(joined: lines).map { Array($0.utf8) }
     cookies.store(setCookieLines: split, for: url, request: original)
@@ -132,6 +136,13 @@ struct SessionTask: Sendable {
 }
 
 extension URLRequest {
+  /// Removes the fields for which `isUnwanted` returns `true`.
+  fileprivate mutating func removeFields(where isUnwanted: (_ name: String, _ value: String) -> Bool) {
+    for (name, value) in allHTTPHeaderFields ?? [:] where isUnwanted(name, value) {
+      setValue(nil, forHTTPHeaderField: name)
+    }
+  }
+
   /// Returns whether nothing relevant was changed. `==` ignores the header fields on Linux.
   func isSent(like other: URLRequest) -> Bool {
     self == other && url == other.url && httpMethod == other.httpMethod && httpBody == other.httpBody

@@ -99,7 +99,7 @@ final class TaskResponseStream: Sendable {
   /// Handles the end of the task. `response` is the task's own, for responses that were never reported to the delegate.
   func didComplete(_ error: (any Error)?, response: URLResponse?) {
     gate.close()
-    change { $0.complete(error.map { URLError.mapped($0, url: self.request.urlRequest.url) }, fallback: response) }
+    change { $0.complete(error.map { URLError.mapped($0, url: self.request.sent.url) }, fallback: response) }
     let pumps = storage.withLock { storage in
       defer { storage.pumps = [] }
       return storage.pumps
@@ -134,23 +134,24 @@ final class TaskResponseStream: Sendable {
 
   /// Returns the stream to answer with when the body is requested again. If there is none, the exchange fails.
   func secondBody() -> InputStream? {
-    if let body = request.urlRequest.httpBodyStream as? BodyInputStream, body.source.isReplayable {
+    if let source = request.sent.bodySource, source.isReplayable {
+      let body = BodyInputStream(source)
       #if canImport(Darwin)
         return StreamSink.makeStream(body, for: self)
       #else
-        return body.unread
+        return body
       #endif
     }
-    guard request.urlRequest.httpBodyStream != nil else {
+    guard request.sent.stream != nil else {
       #if canImport(Darwin)
         // A stream is requested if a `URLProtocol` is involved, and after some lost connections.
-        if let data = request.urlRequest.httpBody { return InputStream(data: data) }
+        if let data = request.sent.data { return InputStream(data: data) }
       #endif
       // The server closed the connection to which part of the body had been sent.
-      fail(URLError(.networkConnectionLost, url: request.urlRequest.url))
+      fail(URLError(.networkConnectionLost, url: request.sent.url))
       return nil
     }
-    fail(URLError(.requestBodyStreamExhausted, url: request.urlRequest.url))
+    fail(URLError(.requestBodyStreamExhausted, url: request.sent.url))
     return nil
   }
 
@@ -224,7 +225,7 @@ final class TaskResponseStream: Sendable {
       timer.schedule(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), leeway: .milliseconds(1))
       return false
     }
-    if expired { fail(URLError.timedOut(request.urlRequest.url)) }
+    if expired { fail(URLError.timedOut(request.sent.url)) }
   }
 }
 

@@ -69,8 +69,8 @@ struct URLSessionTransport: Transport {
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     try Task.checkCancellation()
-    try request.urlRequest.checkIsSendable()
-    if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.urlRequest.url) }
+    try request.sent.checkIsSendable()
+    if let deadline = request.deadline, deadline <= .now { throw URLError.timedOut(request.sent.url) }
     var request = request
     #if !canImport(Darwin)
       // Foundation ignores it, and would send the request, with its credentials, past the proxy.
@@ -79,9 +79,9 @@ struct URLSessionTransport: Transport {
       }
       // Foundation reads streams on one queue that all sessions share, and blocks there: data that is not available yet
       // would stall the whole process.
-      if let sequence = request.urlRequest.bodyThatMayWait {
+      if let sequence = request.sent.bodyThatMayWait {
         // Within the time for the whole request: a sequence may never yield again, and ignore its cancellation.
-        let timeout = URLError.timedOut(request.urlRequest.url)
+        let timeout = URLError.timedOut(request.sent.url)
         let file = try await withPromptCancellation(by: request.deadline, error: timeout) {
           try await sequence.spooled()
         }
@@ -101,26 +101,26 @@ struct URLSessionTransport: Transport {
   }
 }
 
-extension URLRequest {
+extension HTTPRequest {
   /// Throws for a request that Foundation would send wrongly, or fail to send, without reporting why.
   func checkIsSendable() throws {
-    guard let scheme = url?.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
+    guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw URLError(.unsupportedURL, url: url, description: "Only http and https are supported.")
     }
     // RFC 9110 §9.1 and §5.1: methods and field names are tokens. A line break in either would start another request.
-    guard HeaderSyntax.isToken(httpMethod ?? "GET") else {
+    guard HeaderSyntax.isToken(method) else {
       throw URLError(.badURL, url: url, description: "The method is not a token.")
     }
-    for (name, value) in allHTTPHeaderFields ?? [:] {
-      _ = try InvalidHeaderError.checked(value, of: name)
+    for field in fields {
+      _ = try InvalidHeaderError.checked(field.value, of: field.name)
       // The session, too, sets it for the body. Another coding would let the server see the end of the request elsewhere.
-      if name.isFieldName("transfer-encoding"), value.lowercased() != "chunked" {
-        throw InvalidHeaderError(field: name, reason: .managedByLibrary)
+      if field.name.isFieldName("transfer-encoding"), field.value.lowercased() != "chunked" {
+        throw InvalidHeaderError(field: field.name, reason: .managedByLibrary)
       }
     }
     try checkBody()
     #if canImport(Darwin)
-      guard httpMethod ?? "GET" != "GET" || (httpBody ?? Data()).isEmpty && httpBodyStream == nil else {
+      guard method != "GET" || data?.isEmpty ?? (body == nil) else {
         throw URLError(.dataLengthExceedsMaximum, url: url, description: "URLSession cannot send a GET with a body.")
       }
     #endif
@@ -131,9 +131,7 @@ extension URLRequest {
     guard !bodyStreamWasOpened else {
       throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before.")
     }
-    guard let body = httpBodyStream as? BodyInputStream, case .sequence(let sequence) = body.source,
-      sequence.trailers != nil
-    else { return }
+    guard case .sequence(let sequence)? = bodySource, sequence.trailers != nil else { return }
     throw TransportOptionError(option: "the trailers of a request", library: "URLSession")
   }
 
@@ -142,12 +140,12 @@ extension URLRequest {
   ///
   /// - Throws: `URLError.requestBodyStreamExhausted` or ``RequestBodyError/alreadySent`` if the body cannot be sent
   ///   again, ``TransportOptionError`` if trailers follow it.
-  func withUnreadBody() throws -> URLRequest {
+  func withUnreadBody() throws -> HTTPRequest {
     try checkBody()
-    guard let body = httpBodyStream as? BodyInputStream else { return self }
-    if case .sequence(let sequence) = body.source, sequence.isUsedUp { throw RequestBodyError.alreadySent }
+    guard let bodySource else { return self }
+    if case .sequence(let sequence) = bodySource, sequence.isUsedUp { throw RequestBodyError.alreadySent }
     var request = self
-    request.httpBodyStream = body.unread
+    request.body = .stream(BodyInputStream(bodySource))
     return request
   }
 }

@@ -329,7 +329,7 @@ import Testing
       var resourceTimeout: Duration? { nil }
 
       func start(_ request: TransportRequest) async throws -> TransportResponse {
-        sent.withLock { $0.append(request.urlRequest.value(forHTTPHeaderField: "Authorization")) }
+        sent.withLock { $0.append(request.sent.urlRequest.value(forHTTPHeaderField: "Authorization")) }
         let head = ResponseHead.make(
           status: 401, reason: "", fields: HeaderFieldList([("WWW-Authenticate", "Basic realm=\"r\"")]),
           url: try #require(URL(string: "https://example.com/")))

@@ -121,8 +121,8 @@ import Testing
   }
 
   @Test func explicitTimeoutOfOneMinuteIsKept() async throws {
-    #expect(try client.urlRequest(for: LocalEndpoint(timeoutInterval: 60)).idleTimeout(default: 1) != .seconds(1))
-    #expect(try client.urlRequest(for: LocalEndpoint()).idleTimeout(default: 1) == .seconds(1))
+    #expect(try client.own(for: LocalEndpoint(timeoutInterval: 60)).idleTimeout(default: 1) != .seconds(1))
+    #expect(try client.own(for: LocalEndpoint()).idleTimeout(default: 1) == .seconds(1))
   }
 
   @Test func webSocketSchemeIsInvalidURL() async throws {

@@ -17,14 +17,14 @@ import Testing
   }
 
   private func wait(
-    _ count: Int, in flights: SharedFlights<ExchangeKey>, _ request: URLRequest, over transport: any Transport
+    _ count: Int, in flights: SharedFlights<ExchangeKey>, _ request: HTTPRequest, over transport: any Transport
   ) async throws {
     let hop = try Exchange(transport: transport).hop(request)
     let key = try #require(ExchangeKey(hop, redirectPolicy: .follow, limits: ResponseLimits()))
     while flights.waiterCount(key, CollectedResponse.self) < count { await Task.yield() }
   }
 
-  private func request(_ token: String?, of manager: NetworkManager) throws -> URLRequest {
+  private func request(_ token: String?, of manager: NetworkManager) throws -> HTTPRequest {
     try RequestBuilder.build(ItemProbe(), baseURL: server.baseURL, accessToken: token, userAgent: nil)
   }
 
@@ -191,7 +191,7 @@ import Testing
     let request = server.teapot()
     let tasks = (0..<50).map { _ in Task { try await client.request(on: request) } }
     try await wait(
-      50, in: client.runner.sharedExchanges, client.urlRequest(for: request.endpoint),
+      50, in: client.runner.sharedExchanges, client.own(for: request.endpoint),
       over: client.runner.transport)
     gate.open()
     for task in tasks { #expect(try await task.value == Teapot(id: 1)) }

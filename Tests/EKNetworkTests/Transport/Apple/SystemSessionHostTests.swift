@@ -89,7 +89,7 @@ struct SystemSessionHostTests {
       BodyInputStream(.segments([.data(Data(count: 9))])), InputStream(data: Data(count: 9)), nil,
     ]
     for body in bodies {
-      var changed = try request(server).urlRequest
+      var changed = try request(server).sent.urlRequest
       changed.httpMethod = "POST"
       changed.setValue("5", forHTTPHeaderField: "Content-Length")
       changed.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
@@ -120,12 +120,12 @@ struct SystemSessionHostTests {
 
   @Test("A transfer coding that the session does not apply is refused")
   func transferEncoding() throws {
-    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
-    request.setValue("gzip, chunked", forHTTPHeaderField: "Transfer-Encoding")
+    var request = HTTPRequest(url: try #require(URL(string: "http://127.0.0.1:1/")))
+    request.set("Transfer-Encoding", "gzip, chunked")
     #expect(throws: InvalidHeaderError(field: "Transfer-Encoding", reason: .managedByLibrary)) {
       try request.checkIsSendable()
     }
-    request.setValue("chunked", forHTTPHeaderField: "Transfer-Encoding")
+    request.set("Transfer-Encoding", "chunked")
     try request.checkIsSendable()
   }
 
@@ -162,7 +162,7 @@ struct SystemSessionHostTests {
     }
     #expect(kept.withLock { $0.isEmpty }, "a session has the user's delegate, and is made when it is needed")
     let hop = try HopRequest(
-      try request(server).urlRequest, session: host.settings, hasLeftOrigin: true)
+      try request(server).sent.urlRequest, session: host.settings, hasLeftOrigin: true)
     for _ in 1...2 { _ = try await host.start(TransportRequest(hop), limit: 1_000).head() }
     #expect(kept.withLock { $0 } == [["X-Version"]])
     #expect(session.requests.withLock { $0.isEmpty })

@@ -39,9 +39,9 @@
 
     /// The `Cookie` field of a request to the host of `example.com`.
     private func sent(_ cookies: SessionCookies) throws -> Set<String> {
-      var request = URLRequest(url: try #require(URL(string: "https://example.com/")))
+      var request = HTTPRequest(url: try #require(URL(string: "https://example.com/")))
       cookies.apply(to: &request)
-      return Set(request.value(forHTTPHeaderField: "Cookie")?.components(separatedBy: "; ") ?? [])
+      return Set(request.value("cookie")?.components(separatedBy: "; ") ?? [])
     }
 
     private func store(_ lines: [String], _ cookies: SessionCookies) throws {
@@ -83,7 +83,7 @@
       #expect(disk.storage.cookies?.isEmpty == true)
       // The next request of any session of that storage sends them.
       let hop = try HopRequest(URLRequest(url: server.url("/plain")), session: SessionSettings(disk.configuration))
-      let cookies = try #require(hop.urlRequest.value(forHTTPHeaderField: "Cookie"))
+      let cookies = try #require(hop.sent.urlRequest.value(forHTTPHeaderField: "Cookie"))
       #expect(cookies.components(separatedBy: "; ").count == 180 && cookies.contains("b=2"))
       mayGoOn.open()
       await queue.run {}
@@ -218,7 +218,7 @@
             _ = try await transport.fetch(TransportRequest(URLRequest(url: server.url("/\(number)"))))
             // It is in the jar as soon as the response is here.
             let hop = try HopRequest(URLRequest(url: server.url("/")), session: SessionSettings(configuration))
-            #expect(hop.urlRequest.value(forHTTPHeaderField: "Cookie")?.contains("n\(number)=1") == true)
+            #expect(hop.sent.urlRequest.value(forHTTPHeaderField: "Cookie")?.contains("n\(number)=1") == true)
             return number
           }
           if Int.random(in: 0..<4) == 0 { task.cancel() }

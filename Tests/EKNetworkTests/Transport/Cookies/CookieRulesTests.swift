@@ -34,10 +34,9 @@ import Testing
   }
 
   private func sent(to url: String, method: String = "GET", start: String? = nil) throws -> String? {
-    var request = URLRequest(url: try #require(URL(string: url)))
-    request.httpMethod = method
+    var request = HTTPRequest(method: method, url: try #require(URL(string: url)))
     cookies().apply(to: &request, start: try start.map { try #require(URL(string: $0)) })
-    return request.value(forHTTPHeaderField: "Cookie")
+    return request.value("cookie")
   }
 
   @Test(arguments: [

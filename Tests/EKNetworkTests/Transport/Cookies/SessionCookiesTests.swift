@@ -18,8 +18,9 @@ struct SessionCookiesTests {
   private func sent(to text: String, _ change: (inout URLRequest) -> Void = { _ in }) throws -> String? {
     var request = URLRequest(url: try url(text))
     change(&request)
-    cookies.apply(to: &request)
-    return request.value(forHTTPHeaderField: "Cookie")
+    var sent = HTTPRequest(of: request)
+    cookies.apply(to: &sent)
+    return sent.value("cookie")
   }
 
   @Test("Every line is stored; longer paths are sent first, then earlier cookies")

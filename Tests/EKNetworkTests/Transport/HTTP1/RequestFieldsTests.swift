@@ -7,7 +7,7 @@
 
   @Suite struct RequestFieldsTests {
     private let requestFields = RequestFields()
-    private let fields = ["Accept": "application/json", "Authorization": "Bearer one"]
+    private let fields: HeaderFieldList = ["Accept": "application/json", "Authorization": "Bearer one"]
 
     /// Whether both are the same memory.
     private func isSame(_ one: HeaderBlock, _ other: HeaderBlock) -> Bool {
@@ -16,16 +16,23 @@
 
     @Test func equalFieldsShareTheirLines() throws {
       let first = try requestFields.block(for: fields, content: .none)
-      // Not the same dictionary: another request's, in another order.
-      let again = Dictionary(uniqueKeysWithValues: fields.sorted { $0.key > $1.key }.map { ($0.key, $0.value) })
+      // Not the same list: another request's.
+      let again = HeaderFieldList(fields.map { ($0.name, $0.value) })
       #expect(isSame(try requestFields.block(for: again, content: .none), first))
     }
 
-    @Test(arguments: [
-      ["Accept": "application/json", "Authorization": "Bearer two"], ["Accept": "application/json"], [:],
-      ["Accept": "application/json", "Authorization": "Bearer one", "X-A": "1"],
-      ["accept": "application/json", "Authorization": "Bearer one"],
-    ]) func differentFieldsHaveTheirOwnLines(_ other: [String: String]) throws {
+    @Test func fieldsAreWrittenInTheirOrder() throws {
+      let block = try requestFields.block(for: ["B": "1", "a": "2", "Accept": "c", "A-B": "3"], content: .none)
+      #expect(String(decoding: block.bytes, as: UTF8.self).hasPrefix("B: 1\r\na: 2\r\nAccept: c\r\nA-B: 3\r\n"))
+    }
+
+    @Test(
+      arguments: [
+        ["Accept": "application/json", "Authorization": "Bearer two"], ["Accept": "application/json"], [:],
+        ["Accept": "application/json", "Authorization": "Bearer one", "X-A": "1"],
+        ["accept": "application/json", "Authorization": "Bearer one"],
+      ] as [HeaderFieldList]) func differentFieldsHaveTheirOwnLines(_ other: HeaderFieldList) throws
+    {
       let first = try requestFields.block(for: fields, content: .none)
       let second = try requestFields.block(for: other, content: .none)
       #expect(!isSame(second, first))
@@ -43,7 +50,7 @@
     }
 
     @Test func rangeIsRequestedWithoutContentCodings() throws {
-      func codings(_ fields: [String: String]) throws -> [String] {
+      func codings(_ fields: HeaderFieldList) throws -> [String] {
         let block = try requestFields.block(for: fields, content: .none)
         return String(decoding: block.bytes, as: UTF8.self).components(separatedBy: "\r\n")
           .filter { $0.lowercased().hasPrefix("accept-encoding:") }

@@ -78,7 +78,7 @@ import Testing
     @Test func listsWithinTheLimitsAreCached() throws {
       for fields in [
         ["X-A": String(repeating: "a", count: 16_381)],
-        Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-\($0)", "1") }),
+        HeaderFieldList((0..<64).map { ("X-\($0)", "1") }),
       ] {
         let first = try requestFields.block(for: fields, content: .none)
         #expect(isSame(try requestFields.block(for: fields, content: .none), first))
@@ -88,7 +88,7 @@ import Testing
     @Test func largeListsAreNotCached() throws {
       for large in [
         ["X-A": String(repeating: "a", count: 16_384)],
-        Dictionary(uniqueKeysWithValues: (0..<65).map { ("X-\($0)", "1") }),
+        HeaderFieldList((0..<65).map { ("X-\($0)", "1") }),
       ] {
         let first = try requestFields.block(for: large, content: .none)
         #expect(!isSame(try requestFields.block(for: large, content: .none), first))

@@ -27,7 +27,7 @@ struct ExchangeTimeoutsTests {
   func idleTimeout() throws {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = 7
-    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
+    var request = HTTPRequest(url: try #require(URL(string: "http://127.0.0.1/")))
     #expect(request.idleTimeout(default: configuration.timeoutIntervalForRequest) == .seconds(7))
     request.timeoutInterval = 0.2
     #expect(request.idleTimeout(default: configuration.timeoutIntervalForRequest) == .milliseconds(200))

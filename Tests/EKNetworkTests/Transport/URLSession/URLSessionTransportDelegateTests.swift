@@ -108,7 +108,7 @@ struct URLSessionTransportDelegateTests {
         $0.httpBody = body
       }
     }
-    let response = try await Exchange(transport: URLSessionTransport(session)).load(request.urlRequest)
+    let response = try await Exchange(transport: URLSessionTransport(session)).load(request.sent)
     #expect(response.data == Data("there".utf8))
     let sent = try #require(server.requests(path: "/to").first)
     #expect(sent.headers["X-Delegate"] == "yes")

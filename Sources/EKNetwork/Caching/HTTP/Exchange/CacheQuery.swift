@@ -28,14 +28,13 @@ struct CacheQuery: Sendable {
     "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
   ]
 
-  init?(_ transportRequest: TransportRequest, salt: String = "") {
-    let request = transportRequest.urlRequest
+  init(_ transportRequest: TransportRequest, salt: String = "") {
+    let request = transportRequest.sent
     let mode = transportRequest.cacheMode
     decodesContent = transportRequest.decodesContent
-    guard let url = request.url else { return nil }
-    method = request.httpMethod ?? "GET"
-    self.url = url
-    fields = HeaderFieldList(transportRequest.hop.sentFields)
+    method = request.method
+    url = request.url
+    fields = transportRequest.hop.sentFields
     var directives = CacheDirectives(fields.values("cache-control"))
     // RFC 9111 §5.4: the predecessor of Cache-Control.
     if !fields.contains("cache-control"), let pragma = fields.value("pragma"),
@@ -47,8 +46,7 @@ struct CacheQuery: Sendable {
     let fields = fields
     let isConditional = Self.conditions.contains { fields.contains($0) }
     // RFC 9110 §9.3.1: the body of a GET has no defined meaning, but servers that expect one respond according to it.
-    let hasBody =
-      ["GET", "HEAD"].contains(method) && (request.httpBody != nil || request.httpBodyStream != nil)
+    let hasBody = ["GET", "HEAD"].contains(method) && request.body != nil
     let isKeptOut = directives.noStore || hasBody || (mode == .default && isConditional)
     self.mode = isKeptOut ? .noStore : mode
     isOnlyIfCached = mode == .onlyIfCached

@@ -99,7 +99,7 @@ extension CachingTransport {
       if let hop = try request.hop.respondingBelowMiddleware(to: response.head, by: wire) {
         try await response.drain()
         request.hop = hop
-        guard var next = CacheQuery(request, salt: cache.salt) else { return }
+        var next = CacheQuery(request, salt: cache.salt)
         next.epoch = query.epoch
         query = next
         // The conditions are about a response to the same user: with new cookies it may be another one.

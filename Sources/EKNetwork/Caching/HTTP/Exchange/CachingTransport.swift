@@ -7,9 +7,7 @@ struct CachingTransport: WrappingTransport {
   let cache: HTTPCache
 
   func start(_ request: TransportRequest) async throws -> TransportResponse {
-    guard var query = CacheQuery(request, salt: cache.salt) else {
-      return try await wire.start(request)
-    }
+    var query = CacheQuery(request, salt: cache.salt)
     query.epoch = cache.epoch(of: query.key)
     guard query.isCacheable else {
       return query.mayBeSent ? try await uncached(request, query) : try unavailable(query)

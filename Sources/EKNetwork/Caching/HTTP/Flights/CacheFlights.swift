@@ -58,7 +58,7 @@ struct FlightKey: Hashable, Sendable {
 
   init(_ request: TransportRequest, _ query: CacheQuery, _ wire: any Transport) {
     var text = "\(query.key)\n\(query.mode) \(query.decodesContent) \(request.maximumInflation ?? -1)"
-    text += " \(request.urlRequest.timeoutInterval) \(wire.resourceTimeout.map { "\($0)" } ?? "-")"
+    text += " \(request.sent.timeoutInterval) \(wire.resourceTimeout.map { "\($0)" } ?? "-")"
     text += " \(request.wantsTimings) \(query.epoch) \(query.identity.text)\n"
     for field in query.fields.fields {
       let name = field.name.lowercased()
