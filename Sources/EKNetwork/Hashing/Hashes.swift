@@ -17,12 +17,13 @@ private enum Hashing {
 
   /// Returns the big-endian words of a block.
   static func words(_ block: ArraySlice<UInt8>) -> [UInt32] {
-    stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
-      block[index..<index + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    block.withUnsafeBytes { bytes in
+      (0..<16).map { UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self)) }
     }
   }
 
-  static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
+  /// Without the checks of other shifts, which cost a build for debugging more than all else of a hash.
+  static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word &<< count | word &>> (32 &- count) }
 
   static func bytes(_ words: [UInt32]) -> [UInt8] {
     words.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
@@ -61,8 +62,8 @@ enum SHA256 {
     var words = Hashing.words(block)
     words.reserveCapacity(64)
     for index in 16..<64 {
-      let first = rotated(words[index - 15], 7, 18) ^ words[index - 15] >> 3
-      let second = rotated(words[index - 2], 17, 19) ^ words[index - 2] >> 10
+      let first = rotated(words[index - 15], 7, 18) ^ words[index - 15] &>> 3
+      let second = rotated(words[index - 2], 17, 19) ^ words[index - 2] &>> 10
       words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
     }
     // The variable names are those of the standard.
@@ -79,7 +80,7 @@ enum SHA256 {
     for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
   }
 
-  private static func rotated(_ word: UInt32, _ bits: UInt32) -> UInt32 { word >> bits | word << (32 - bits) }
+  private static func rotated(_ word: UInt32, _ bits: UInt32) -> UInt32 { word &>> bits | word &<< (32 &- bits) }
 
   private static func rotated(_ word: UInt32, _ first: UInt32, _ second: UInt32) -> UInt32 {
     rotated(word, first) ^ rotated(word, second)

@@ -130,7 +130,7 @@ struct LoopbackServerTests {
     let server = try LoopbackServer()
     server.route("/echo") { .data($0.body) }
     let client = try RawClient(port: server.port)
-    let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let body = Data.noise(3_000_000)
     try client.write("PUT /echo HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.count)\r\n\r\n")
     try client.write(body)
     #expect(try client.readAnswer().body == body)

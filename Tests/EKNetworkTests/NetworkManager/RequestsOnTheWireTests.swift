@@ -55,7 +55,7 @@ import Testing
     let manager = wire.manager(server)
     var form = MultipartFormData()
     form.addPart(name: "f", data: Data([1, 2, 3]), mimeType: "image/png", filename: "a\"b.png")
-    let bytes = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+    let bytes = Data.noise(200_000)
     _ = try await manager.send(ItemProbe(method: .post, body: RequestBody(data: bytes, contentType: "image/png")))
     _ = try await manager.send(ItemProbe(method: .post, body: RequestBody(formURLEncoded: ["b": "x y", "a": "é&"])))
     _ = try await manager.send(ItemProbe(method: .post, multipartData: form))
@@ -244,7 +244,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(10)), arguments: [(Wire.automatic, 100, 100), (.urlSession, 20, 50)])
+  @Test(.timeLimit(.minutes(10)), arguments: [(Wire.automatic, 100, 20), (.urlSession, 20, 20)])
   func concurrentManagersLeaveNoConnectionOpen(_ wire: Wire, _ managers: Int, _ requests: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<managers {
@@ -281,11 +281,11 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<100 {
         let manager = NetworkManager(baseURL: server.baseURL, session: session, transport: transport)
-        for _ in 0..<100 { group.addTask { _ = try await manager.send(ItemProbe()) } }
+        for _ in 0..<20 { group.addTask { _ = try await manager.send(ItemProbe()) } }
       }
       try await group.waitForAll()
     }
-    #expect(server.requestCount == 10_000)
+    #expect(server.requestCount == 2_000)
     #expect(server.peakConnections <= 16)
   }
 }

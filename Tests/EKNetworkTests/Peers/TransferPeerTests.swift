@@ -21,7 +21,9 @@
     }
 
     private static let gibibyte: Int64 = 1 << 30
-    private static let sizes: [Int64] = [0, 1, 65_535, 65_536, 1 << 20, gibibyte]
+    /// More than all buffers together hold.
+    private static let large: Int64 = 256 << 20
+    private static let sizes: [Int64] = [0, 1, 65_535, 65_536, 1 << 20, large]
 
     private let peer: PeerProcess
     private let folder: ScratchFolder
@@ -86,8 +88,8 @@
         { RequestBody(sequence: FileBlocks(url: source), contentType: "a/b") },
         { RequestBody(sequence: FileBlocks(url: source), contentType: "a/b", length: size) },
       ]
-      // One GiB of every kind would only take longer.
-      for body in size < Self.gibibyte ? bodies[...] : bodies[..<1] + bodies[3..<4] {
+      // So much of every kind would only take longer.
+      for body in size < Self.large ? bodies[...] : bodies[..<1] + bodies[3..<4] {
         var request = Probe<Hash>(path: "/", method: .post)
         request.body = body()
         #expect(try await manager.send(request) == expected)

@@ -90,9 +90,12 @@ import Testing
       func byteStream(for request: URLRequest) async throws -> (AsyncThrowingStream<UInt8, Error>, URLResponse) {
         let response = HTTPURLResponse(
           url: StreamingMockTests.url, statusCode: 500, httpVersion: nil, headerFields: nil)
-        let bytes = AsyncThrowingStream<UInt8, Error> { continuation in
-          for _ in 0..<count { continuation.yield(65) }
-          continuation.finish()
+        let left = Locked(count)
+        let bytes = AsyncThrowingStream<UInt8, Error> {
+          left.withLock { left in
+            left -= 1
+            return left < 0 ? nil : 65
+          }
         }
         return (bytes, try #require(response))
       }

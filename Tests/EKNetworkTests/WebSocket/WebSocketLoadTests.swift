@@ -235,7 +235,7 @@ struct WebSocketLoadTests {
   #if os(Linux)
     /// Receives highly compressed messages of one size, and measures the memory.
     private static func inflate(_ size: Int) async throws {
-      let total = 512 << 20
+      let total = 256 << 20
       let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: false))
       let payload = try #require(Data(count: size).withUnsafeBytes { deflater.deflate($0) })
       let count = min(total / size, 200_000) / 256 * 256

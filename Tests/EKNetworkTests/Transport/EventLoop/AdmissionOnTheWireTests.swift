@@ -188,7 +188,8 @@
       #expect(server.acceptedConnections == 4)
     }
 
-    /// Counts the sockets of this process continuously.
+    /// Counts the sockets of this process every millisecond: a response takes several, and without a pause the thread would take
+    /// the time of all other tests.
     @Test func connectionsNeverExceedTheLimitUnderRandomCancellation() async throws {
       defer { server.stop() }
       server.route("/slow") { _ in
@@ -208,8 +209,10 @@
       let peak = Locked(0)
       // Not a task, which others that are as slow as under a sanitizer could keep from ever running.
       Thread {
+        let (pause, never) = (Duration.milliseconds(1), Gate())
         var last: Set<UInt16> = []
         while !isOver.withLock({ $0 }) {
+          never.waitBlocking(timeout: pause)
           // While they are listed, one may be closed and another opened. Those in two lists were open between the two.
           let ports = Self.clientPorts(to: port)
           let count = ports.intersection(last).count

@@ -46,7 +46,7 @@ struct URLSessionTransportTests {
 
   @Test("A large body is received whole, and progress ends with its length")
   func large() async throws {
-    let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) })
+    let body = Data.noise(3_000_000)
     server.route("/large", .data(body))
     let progress = Recorder()
     var request = request("/large")

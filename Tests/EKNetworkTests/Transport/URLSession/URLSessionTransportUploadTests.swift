@@ -28,7 +28,7 @@ struct URLSessionTransportUploadTests {
 
   @Test("Data is sent with its Content-Length, and progress ends with it")
   func data() async throws {
-    let body = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0) })
+    let body = Data.noise(1_000_000)
     let progress = Recorder()
     var request = post { $0.httpBody = body }
     request.onSend = { progress.note($0, $1) }
@@ -41,7 +41,7 @@ struct URLSessionTransportUploadTests {
 
   @Test("A stream is sent whole, and only once")
   func stream() async throws {
-    let body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0) })
+    let body = Data.noise(200_000)
     let request = post {
       $0.httpBodyStream = InputStream(data: body)
       $0.setValue("5", forHTTPHeaderField: "Content-Length")
