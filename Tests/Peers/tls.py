@@ -122,6 +122,16 @@ async def bulk(reader, writer):
 
 
 @until_closed
+async def hints(reader, writer):
+    """Sends many interim responses, each in a record of its own, and responds with the body, which it does not ask for."""
+    await reader.readuntil(b"\r\n\r\n")
+    writer.writelines([b"HTTP/1.1 103 Early Hints\r\n\r\n"] * 200)
+    body = await reader.readexactly(4)
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\n" + body)
+    await writer.drain()
+
+
+@until_closed
 async def ending(reader, writer):
     """Responds in the way that the path names, and ends the connection: at once, or, for `announced`, with a close_notify."""
     kind = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
@@ -299,6 +309,7 @@ async def main():
                 await serve("surplus", surplus, context)
                 await serve("bulk", bulk, context)
                 await serve("ending", ending, context)
+                await serve("hints", hints, context)
                 old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 old.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
                 old.maximum_version = ssl.TLSVersion.TLSv1_2

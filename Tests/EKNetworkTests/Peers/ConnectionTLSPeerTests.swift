@@ -61,6 +61,17 @@
       }
     }
 
+    /// RFC 9110 §10.1.1: a server need not know the expectation. What it sends meanwhile takes several turns to be read.
+    @Test("A body is sent to a server that does not ask for it, whatever it sends before")
+    func expectationAmongHints() async throws {
+      var request = URLRequest(url: try peer.url("hints"), timeoutInterval: 20)
+      request.httpMethod = "POST"
+      request.setValue("100-continue", forHTTPHeaderField: "Expect")
+      request.httpBody = Data("body".utf8)
+      let response = try await own().fetch(TransportRequest(request))
+      #expect(String(decoding: response.data, as: UTF8.self) == "body")
+    }
+
     /// The client has finished the handshake when the server looks at its certificate (RFC 8446 §2). One is of another
     /// authority, and one is for servers.
     @Test(

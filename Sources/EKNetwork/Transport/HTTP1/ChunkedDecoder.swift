@@ -23,6 +23,8 @@ struct ChunkedDecoder {
 
   /// The limit of a line with a size, which may have extensions.
   static let maximumLineSize = 4 * 1024
+  /// How long the line of any chunk may be, with a size that is padded to a fixed width.
+  private static let usualLineSize = 16
   static let malformedSize: ResponseHeadRules.Failure = (
     .badServerResponse, "The response body has a chunk whose size is not a valid number"
   )
@@ -32,8 +34,8 @@ struct ChunkedDecoder {
   static let lineIsTooLong: ResponseHeadRules.Failure = (
     .dataLengthExceedsMaximum, "The line with the size of a chunk is longer than \(maximumLineSize) bytes"
   )
-  static let extensionsAreTooLong: ResponseHeadRules.Failure = (
-    .dataLengthExceedsMaximum, "The chunk extensions are longer than \(ResponseHeadRules.maximumSize) bytes"
+  static let linesAreTooLong: ResponseHeadRules.Failure = (
+    .dataLengthExceedsMaximum, "The lines with the sizes of chunks are far longer than the chunks"
   )
 
   private var state = State.size
@@ -41,7 +43,9 @@ struct ChunkedDecoder {
   private var size: Int64 = 0
   private var hasDigit = false
   private var lineSize = 0
-  private var extensionSize = 0
+  /// By how much the lines are longer than usual lines and the data: a server could send extensions, blanks and zeros for
+  /// ever (RFC 9112 §7.1.1), but a long body may have many of them.
+  private var excess = 0
   /// Whether a line ended with a bare line feed, of which RFC 9112 §2.2 speaks for heads only: others may not take it for
   /// an end.
   private(set) var isSuspicious = false
@@ -96,13 +100,14 @@ struct ChunkedDecoder {
     case (UInt8(ascii: "\n"), _):
       if state != .sizeLineFeed { isSuspicious = true }
       state = size == 0 ? .lastChunk : .data
+      let allowed = Self.usualLineSize + Int(min(size, Int64(ResponseHeadRules.maximumSize)))
+      excess = max(0, excess + lineSize - allowed)
+      if excess > ResponseHeadRules.maximumSize { return Self.linesAreTooLong }
     // RFC 9112 §2.2: a carriage return alone does not end a line, and has no other meaning.
     case (_, .sizeLineFeed): return Self.malformedSize
     case (UInt8(ascii: "\r"), _): state = .sizeLineFeed
     case (UInt8(ascii: ";"), .size), (UInt8(ascii: ";"), .padding), (_, .chunkExtension):
       state = .chunkExtension
-      extensionSize += 1
-      if extensionSize > ResponseHeadRules.maximumSize { return Self.extensionsAreTooLong }
     case (UInt8(ascii: " "), _), (UInt8(ascii: "\t"), _): state = .padding
     default: return Self.malformedSize
     }

@@ -21,6 +21,8 @@
     /// The number of requests that were sent over it, including the current one.
     private var exchangeCount = 0
     private var state = ExchangeState(hasBody: false, expects: false)
+    /// Until when the server is waited for to ask for the body.
+    private var expectationEnd = UInt64.max
     private var parser: ResponseParser?
     private var output = OutputBuffer()
     private var firstByte: UInt64?
@@ -52,8 +54,7 @@
       transfer.loopLastActivity = eventLoop.now
       output.append(transfer.request.head)
       if state.output == .expecting {
-        let timeout = ExchangeState.expectationTimeout.clampedNanoseconds
-        eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(timeout))
+        expectationEnd = eventLoop.now.addingClamped(ExchangeState.expectationTimeout.clampedNanoseconds)
       }
       if transfer.request.upload?.length != nil { _ = fill(transfer) }
       write()
@@ -83,7 +84,10 @@
     }
 
     override func timerFired() {
-      if hasUnreadBytes { read() } else if outputNeedsInput || state.expectationTimedOut() { write() }
+      if hasUnreadBytes { read() }
+      guard transfer != nil else { return }
+      let mustSendBody = expectationEnd <= eventLoop.now && state.expectationTimedOut()
+      if mustSendBody || outputNeedsInput { write() }
     }
 
     func resumed() {
@@ -324,9 +328,12 @@
     private func watch() {
       guard let bytes else { return }
       let mayRead = transfer?.loopPauses.contains(.receiving) != true
-      if outputNeedsInput || hasUnreadBytes && mayRead {
-        let interval = hasUnreadBytes && mayRead ? 0 : Self.retryInterval
-        eventLoop.connections.setTimer(self, at: eventLoop.now.addingClamped(interval))
+      let mustReadOn = hasUnreadBytes && mayRead
+      let isExpecting = state.output == .expecting
+      if mustReadOn || outputNeedsInput || isExpecting {
+        let interval = mustReadOn ? 0 : outputNeedsInput ? Self.retryInterval : .max
+        let next = eventLoop.now.addingClamped(interval)
+        eventLoop.connections.setTimer(self, at: isExpecting ? min(next, expectationEnd) : next)
       }
       let what =
         (mayRead ? Int32(EKN_POLL_IN) : 0) | (output.isEmpty || outputNeedsInput ? 0 : Int32(EKN_POLL_OUT))

@@ -53,7 +53,8 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     }
     if let result { return result }
     do {
-      pull(from: try puller ?? body.start())
+      // What makes a new sequence is code of the user, which must not keep the loop.
+      pull(from: try puller ?? (body.isReplayable ? nil : body.start()))
       return .pending
     } catch {
       return .failed(error)
@@ -97,13 +98,19 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     return .bytes(count)
   }
 
-  private func pull(from puller: BodyPuller) {
+  /// - Parameter puller: `nil` for that of a new sequence.
+  private func pull(from given: BodyPuller?) {
     let pass = state.withLock { $0.pass }
     let task = Task { [self] in
       let result: Result<Data?, any Error>
       var trailers: [UInt8] = []
+      var puller = given
       do {
-        let piece = try await EnclosingWork.continuing(enclosing) { try await puller.next() }
+        let piece = try await EnclosingWork.continuing(enclosing) {
+          let next = try puller ?? body.start()
+          puller = next
+          return try await next.next()
+        }
         if piece == nil, let make = body.trailers {
           trailers = try RequestTrailers.lines(of: try await EnclosingWork.continuing(enclosing, make))
         }
@@ -111,6 +118,7 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
       } catch { result = .failure(error) }
       let notify: (@Sendable () -> Void)? = state.withLock { state in
         guard state.pass == pass, case .pulling = state.phase else { return nil }
+        state.puller = puller
         switch result {
         case .success(let piece?):
           state.piece = piece
@@ -124,7 +132,6 @@ final class SequenceUpload: UploadSource, @unchecked Sendable {
     }
     let isClosed = state.withLock { state in
       guard state.pass == pass else { return true }
-      state.puller = puller
       switch state.phase {
       case .pulling: state.phase = .pulling(task)
       case .closed: return true

@@ -25,9 +25,15 @@ import Testing
     }
     func trailers(_ size: Int) -> String { chunkedHead + "0\r\n" + lines(size - 2) + "\r\n" }
     func chunkLine(_ size: Int) -> String { chunkedHead + "1;\(filler(size - 4))\r\na\r\n0\r\n\r\n" }
+    // Each line may have 16 bytes, and as many as its chunk.
     func extensions(_ size: Int) -> String {
-      let one = "1;\(filler(1023))\r\na\r\n"
-      return chunkedHead + String(repeating: one, count: 299) + "0;\(filler(size - 299 * 1024 - 1))\r\n\r\n"
+      let one = "1;\(filler(1_037))\r\na\r\n"
+      return chunkedHead + String(repeating: one, count: 299) + "0;\(filler(size - 299 * 1_024 + 12))\r\n\r\n"
+    }
+    func padding(_ size: Int) -> String {
+      let one = String(repeating: "0", count: 512) + "1" + String(repeating: " ", count: 526) + "\r\na\r\n"
+      let blanks = String(repeating: " ", count: size - 299 * 1_024 + 13)
+      return chunkedHead + String(repeating: one, count: 299) + "0\(blanks)\r\n\r\n"
     }
     func folds(_ count: Int) -> String { status + "A: b\r\n" + String(repeating: " c\r\n", count: count) + "\r\n" }
     func trailerFolds(_ count: Int) -> String {
@@ -37,7 +43,8 @@ import Testing
     let texts: [(text: (Int) -> String, limit: Int, name: String)] = [
       (head, maximumSize, "head is"), (line, ResponseHeadRules.maximumLine, "line of the response head"),
       (interim, maximumSize, "interim responses"), (trailers, maximumSize, "trailers"),
-      (extensions, maximumSize, "chunk extensions"), (chunkLine, ChunkedDecoder.maximumLineSize, "size of a chunk"),
+      (extensions, maximumSize, "sizes of chunks"), (padding, maximumSize, "sizes of chunks"),
+      (chunkLine, ChunkedDecoder.maximumLineSize, "size of a chunk"),
       (folds, ResponseHeadRules.maximumFolds, "folded"), (trailerFolds, ResponseHeadRules.maximumFolds, "folded"),
     ]
     return texts.map { ($0.text($0.limit), $0.text($0.limit + 1), $0.name) }
@@ -66,6 +73,16 @@ import Testing
     let text = most + "b"
     #expect(ResponseTranscript(text).code == .dataLengthExceedsMaximum)
     #expect(ResponseTranscript(text, splits: stride(from: 0, to: text.utf8.count, by: 101)) == ResponseTranscript(text))
+  }
+
+  /// RFC 9112 §7.1.1: a server may add an extension to each chunk, however long the body is.
+  @Test func longBodyMayHaveManyExtensions() {
+    let count = 2 * Self.maximumSize / 200
+    let text =
+      Self.chunkedHead + String(repeating: "100;\(Self.filler(200))\r\n\(Self.filler(256))\r\n", count: count)
+      + "0\r\n\r\n"
+    let response = ResponseTranscript(text)
+    #expect(response.failure == nil && response.body.count == count * 256)
   }
 
   /// With each byte, what has been gathered must not be read again: this test would take many times as long.

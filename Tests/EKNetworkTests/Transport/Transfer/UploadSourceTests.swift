@@ -40,6 +40,28 @@ import Testing
     upload.close()
   }
 
+  /// An event loop reads the body, and has other requests.
+  @Test func readingDoesNotWaitForTheCodeThatMakesTheSequence() async throws {
+    let hasReturned = DispatchSemaphore(value: 0)
+    let wasInTime = Locked(false)
+    let body = SequenceBody(length: nil) {
+      let isInTime = hasReturned.wait(timeout: .now() + 5) == .success
+      wasInTime.withLock { $0 = isInTime }
+      return AsyncStream<Data> { $0.finish() }
+    }
+    let upload = SequenceUpload(body)
+    let (ready, signal) = AsyncStream<Void>.makeStream()
+    upload.setReadyHandler { signal.yield() }
+    var buffer = [UInt8](repeating: 0, count: 8)
+    guard case .pending = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
+      throw NetworkError.invalidResponse
+    }
+    hasReturned.signal()
+    for await _ in ready { break }
+    #expect(wasInTime.withLock { $0 })
+    upload.close()
+  }
+
   /// A block that has been taken makes room for another one, although there still are blocks after it.
   @Test func threeBlocksAreReadAhead() async throws {
     let (began, signal) = AsyncStream<Void>.makeStream()
