@@ -46,17 +46,8 @@ struct HARRedaction: Codable, Sendable, Equatable {
       && digits.utf8.allSatisfy { $0.isDigit || (0x61...0x66).contains($0) }
   }
 
-  /// Returns the URL in the form in which it is written and compared, without user, password and fragment (RFC 3986
-  /// §6.2.2.1, §6.2.3).
-  func url(_ url: URL) -> String {
-    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return Self.hidden }
-    let scheme = parts.scheme?.lowercased()
-    parts.scheme = scheme
-    parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
-    if scheme == "https" && parts.port == 443 || scheme == "http" && parts.port == 80 { parts.port = nil }
-    if parts.percentEncodedPath.isEmpty, parts.percentEncodedHost != nil { parts.percentEncodedPath = "/" }
-    return (parts.url ?? url).text(hiding: pseudonym) ?? Self.hidden
-  }
+  /// Returns the URL in the form in which it is written and compared.
+  func url(_ url: URL) -> String { (url.normalized?.url ?? url).text(hiding: pseudonym) ?? Self.hidden }
 
   /// Returns the value of a header field as it is written.
   ///
@@ -70,11 +61,20 @@ struct HARRedaction: Codable, Sendable, Equatable {
     if name == "link" { return link(value, of: url) }
     if Self.challengeFields.contains(name) { return value }
     if SecretFields.contains(name) || name == "refresh" { return Self.hidden }
-    // In fields of others there are URLs as well, as in `Destination` or `HX-Current-URL`.
-    guard let scheme = value.range(of: "://").map({ value[..<$0.lowerBound] }), scheme.allSatisfy(Self.isOfScheme),
-      value.contains(where: Self.beforeSecrets.contains)
-    else { return value }
-    return ServerURL.resolve(value).map { self.url($0) } ?? Self.hidden
+    // In fields of others there are URLs as well, as in `Destination`, `HX-Redirect` or `Reporting-Endpoints`.
+    let scheme = value.range(of: "://").map { value[..<$0.lowerBound] }
+    guard value.hasPrefix("/") || scheme?.allSatisfy(Self.isOfScheme) == true else {
+      return Self.hasSecretURL(value) ? Self.hidden : value
+    }
+    guard value.contains(where: Self.beforeSecrets.contains) else { return value }
+    return ServerURL.resolve(value, against: url).map { self.url($0) } ?? Self.hidden
+  }
+
+  /// Returns whether a URL among other text has a user or a query item with a value.
+  private static func hasSecretURL(_ text: String) -> Bool {
+    text.split { " \t\"<>".contains($0) }.contains { word in
+      word.contains("://") && (word.contains("@") || word.contains("?") && word.contains("="))
+    }
   }
 
   private static let beforeSecrets: Set<Character> = ["?", "@"]

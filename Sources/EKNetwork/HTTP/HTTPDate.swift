@@ -11,9 +11,8 @@ enum HTTPDate {
     let (days, time) = (Int(seconds / 86_400), Int(seconds % 86_400))
     let (year, month, day) = GregorianCalendar.date(days: days)
     let weekday = GregorianCalendar.weekdays[days % 7].prefix(3)
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(weekday), \(two(day)) \(GregorianCalendar.months[month - 1]) \(year) "
-      + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+    let clock = [time / 3600, time / 60 % 60, time % 60].map { $0.text(digits: 2) }.joined(separator: ":")
+    return "\(weekday), \(day.text(digits: 2)) \(GregorianCalendar.months[month - 1]) \(year) \(clock) GMT"
   }
 
   /// Parses a date in one of the three forms; returns `nil` for anything else. The weekday is not checked against the date,

@@ -11,6 +11,22 @@ extension URL {
     return components.url ?? self
   }
 
+  /// The components in the form in which URLs are compared (RFC 3986 §6.2.2.1, §6.2.3), without what is not sent as a part of
+  /// the target (RFC 9110 §7.1): user, password and fragment. `nil` if it cannot be parsed.
+  var normalized: URLComponents? {
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return nil }
+    let (scheme, host) = (parts.scheme?.lowercased(), parts.encodedHost)
+    // Not unless it differs: Foundation then encodes the host once more, which it cannot if that is the path of a socket.
+    if parts.scheme != scheme { parts.scheme = scheme }
+    if scheme != Origin.socketScheme, host != host?.lowercased() { parts.encodedHost = host?.lowercased() }
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    if scheme == "https" && parts.port == 443 || scheme == "http" && parts.port == 80 { parts.port = nil }
+    if host != nil, parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    return parts
+  }
+
   /// The URL with the user and the password of `source`, if both have the same origin and only `source` has some: those in a
   /// URL are for all of its origin, as in other clients, and a server does not repeat them in a `Location`.
   func inheritingCredentials(of source: URL) -> URL {

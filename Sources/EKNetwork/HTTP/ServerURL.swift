@@ -100,7 +100,8 @@ enum ServerURL {
       var text = Array(scheme) + [UInt8(ascii: ":")]
       if let authority {
         text += [Self.slash, Self.slash]
-        guard Self.append(authority: authority, to: &text) else { return nil }
+        let isSpecial = special.contains(Self.lowercased(scheme))
+        guard Self.append(authority: authority, isSpecial: isSpecial, to: &text) else { return nil }
       }
       Self.append(path, to: &text, allowed: PercentEncoding.path)
       for (mark, part) in [(UInt8(ascii: "?"), query), (UInt8(ascii: "#"), fragment)] {
@@ -134,7 +135,7 @@ enum ServerURL {
     }
 
     /// Returns whether the authority is valid (RFC 3986 §3.2). The last `@` ends the user, as for every client.
-    private static func append(authority: ArraySlice<UInt8>, to text: inout [UInt8]) -> Bool {
+    private static func append(authority: ArraySlice<UInt8>, isSpecial: Bool, to text: inout [UInt8]) -> Bool {
       var host = authority
       if let end = authority.lastIndex(of: UInt8(ascii: "@")) {
         append(authority[..<end], to: &text, allowed: ServerURL.user)
@@ -149,9 +150,12 @@ enum ServerURL {
         guard port.count == 1 || UInt16(String(decoding: port.dropFirst(), as: UTF8.self)) != nil else { return false }
       }
       let name = String(decoding: host, as: UTF8.self).removingPercentEncoding
-      if let name, !name.utf8.allSatisfy({ $0 < 0x80 }) {
-        // Foundation writes an internationalised name in ASCII (RFC 5891 §4.4), and does not parse what is no name.
-        guard let ascii = URL(string: "http://\(name)/")?.absoluteString.dropFirst("http://".count).dropLast(),
+      // What is encoded in a host of other schemes stays so: it may be the path of a socket.
+      if let name, !name.utf8.allSatisfy({ $0 < 0x80 }), isSpecial || host.contains(where: { $0 >= 0x80 }) {
+        // Foundation writes an internationalised name in ASCII (RFC 5891 §4.4), and would parse one with an encoded `/` or
+        // `@` as more than a host.
+        guard HostSyntax.isValid(name),
+          let ascii = URL(string: "http://\(name)/")?.absoluteString.dropFirst("http://".count).dropLast(),
           ascii.utf8.allSatisfy({ $0 < 0x80 })
         else { return false }
         text += Array(ascii.utf8)

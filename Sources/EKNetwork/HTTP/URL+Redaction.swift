@@ -40,8 +40,8 @@ extension URL {
     if let host = parts.percentEncodedHost {
       text += "//" + host
       if let port = parts.port { text += ":\(port)" }
-    } else if !["http", "https", "ws", "wss"].contains(parts.scheme?.lowercased() ?? "http") {
-      // The "path" of `data:` or `mailto:` is its value.
+    } else if parts.scheme != nil {
+      // The "path" of `data:` or `mailto:` is its value, and that of `https:/user:password@host` is a mistake.
       return text + hiding(parts.percentEncodedPath[...])
     }
     text += parts.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)

@@ -38,7 +38,8 @@ import Testing
 
   @Test(arguments: [
     "//h:65536/", "//h:x/", "//h h/", "//[::1/", "//h[/", "//a^b/", "//<h>/", "http://h:99999999999999999999/",
-    "//[::1]:65536/", "//[::1]x/", "//h:+1/", "//h:8\u{e9}/",
+    "//[::1]:65536/", "//[::1]x/", "//h:+1/", "//h:8\u{e9}/", "//\u{fc}%2F.trusted.com/", "//\u{fc}%40other/",
+    "//\u{fc}%3A80/",
   ])
   func invalidAuthoritiesAreNoURL(_ reference: String) throws {
     let base = try #require(URL(string: "http://a/b"))
@@ -48,6 +49,12 @@ import Testing
   @Test(arguments: [("http://a/x y", "http://a/x%20y"), ("http://a/b/../c", "http://a/b/../c"), ("/x", nil), ("", nil)])
   func withoutBaseTheURLIsAbsolute(_ text: String, _ url: String?) {
     #expect(ServerURL.resolve(text)?.absoluteString == url)
+  }
+
+  /// Of a socket, the host is a path, which no name service knows.
+  @Test func encodedHostOfAnotherSchemeStays() throws {
+    let base = try #require(URL(string: "http+unix://%2Frun%2Ft%C3%A9st.sock/a/b"))
+    #expect(ServerURL.resolve("../c", against: base)?.absoluteString == "http+unix://%2Frun%2Ft%C3%A9st.sock/c")
   }
 
   @Test func anyTextIsHandled() throws {

@@ -16,7 +16,7 @@ import Testing
     ("https://example.com/a%0D%0AX%20b", "https://example.com/a%0D%0AX%20b"),
     ("http://[::1]:80/x?k=secret", "http://[::1]:80/x?k=<redacted>"),
     ("data:text/plain,secret", "data:<redacted>"),
-    ("mailto:secret@example.com", "mailto:<redacted>"),
+    ("mailto:secret@example.com", "mailto:<redacted>"), ("https:/me:secret@example.com/", "https:<redacted>"),
     ("/relative?x=secret", "/relative?x=<redacted>"),
   ])
   func onlySecretsAreRedacted(_ text: String, _ expected: String) throws {

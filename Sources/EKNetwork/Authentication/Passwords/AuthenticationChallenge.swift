@@ -32,8 +32,6 @@ struct AuthenticationChallenge: Equatable {
     return challenges
   }
 
-  init(scheme: String) { self.scheme = scheme }
-
   private mutating func add(_ name: Substring, _ value: Substring) {
     let name = name.trimmingBlanks().lowercased()
     let value = value.trimmingBlanks().unquoted()
@@ -117,10 +115,7 @@ struct DigestChallenge: Equatable, Sendable {
 
   /// Returns the best one of those that a server offers (§3.7); `nil` if there is none.
   static func best(of challenges: [AuthenticationChallenge]) -> DigestChallenge? {
-    challenges.compactMap(DigestChallenge.init).reduce(nil) { best, next in
-      guard let best, best.algorithm.rawValue >= next.algorithm.rawValue else { return next }
-      return best
-    }
+    challenges.compactMap(DigestChallenge.init).max { $0.algorithm.rawValue < $1.algorithm.rawValue }
   }
 
   /// Whether the protection space is all of the server (§3.3).

@@ -61,6 +61,15 @@ import Testing
     #expect(!CacheDirectives("\(line), public, immutable").isPublic)
   }
 
+  /// Two lines that leave a quote open, and were joined, look like a quoted string with what was between them.
+  @Test(arguments: ["x=\"a, %, y=\"b", "x=\"a, %, y=\"b, c\"", "\"a, %, \"", "x=\"a\\\", %, y=\"b"])
+  func quotedStringWithMoreBehindItHidesNoRestriction(_ text: String) {
+    func parsed(_ directive: String) -> CacheDirectives { CacheDirectives(text.replacing("%", with: directive)) }
+    #expect(parsed("no-store").noStore && parsed("no-cache").noCache && parsed("private").isPrivate)
+    #expect(parsed("must-revalidate").mustRevalidate && parsed("max-age=60").maxAge == 0)
+    #expect(!parsed("public").isPublic && !parsed("immutable").isImmutable)
+  }
+
   @Test func linesAreOneField() {
     #expect(CacheDirectives(["max-age=5", "max-age=60, public"]).maxAge == 5)
     #expect(CacheDirectives(["ext=\"a", "no-store, y=\"b"]).noStore)

@@ -208,6 +208,13 @@ import Testing
     #expect(bench.server.requestCount == 2)
   }
 
+  @Test(arguments: [false, true]) func cancelledBodyDoesNotLookComplete(hasRest: Bool) async throws {
+    let body = PrefixedBody([Data([1]), Data([2])], BufferedBody(Data()), hasRest: hasRest)
+    #expect(try await body.next() == Data([1]))
+    body.cancel()
+    await #expect(throws: CancellationError.self) { _ = try await body.next() }
+  }
+
   @Test func largeBodyReachesEveryCaller() async throws {
     let bench = try CacheBench(memory: 100_000_000)
     bench.server.route("/a") { _ in .data(.noise(3_000_000), headers: ["Cache-Control": "max-age=60"]) }

@@ -91,6 +91,11 @@ import Testing
     #expect(urls("M-SEARCH", 302).count == 2)
     #expect(urls("PUT", 404).isEmpty && urls("DELETE", 500).isEmpty)
     for safe in ["GET", "HEAD", "OPTIONS", "TRACE"] { #expect(urls(safe, 200).isEmpty) }
+    // Each of them is looked up on the disk.
+    let flood = HeaderFieldList(
+      (0..<1000).map { (name: "Location", value: "/\($0)") } + [(name: "Content-Location", value: "/last")])
+    let invalidated = Invalidation.urls(method: "POST", url: url, status: 201, fields: flood)
+    #expect(invalidated.count == 10 && invalidated.last?.path == "/last")
   }
 
   @Test func parsesByteRanges() {
@@ -126,5 +131,8 @@ import Testing
     #expect(try key("https://h:80/a") == "https://h:80/a")
     #expect(try key("http://h/A") != key("http://h/a"))
     #expect(try key("http://h/a?") != key("http://h/a"))
+    // The identity has the user. A `Location` that invalidates the URL does not repeat him.
+    #expect(try key("http://user:word@H:80/a") == "http://h/a")
+    #expect(try key("http+unix://%2FA/x") == "http+unix://%2FA/x")
   }
 }

@@ -98,6 +98,10 @@ import Testing
     #expect(
       try !isStored("max-age=60", method: "POST", fields: [("Content-Location", "/p"), ("Content-Location", "/q")]))
     #expect(try !isStored("max-age=60", method: "POST", fields: []))
+    // RFC 9110 §8.7: of an error, or of a redirect, it is not what GET would return.
+    for status in [302, 404, 503] {
+      #expect(try !isStored("max-age=60", status: status, method: "POST", fields: [("Content-Location", "/p")]))
+    }
     #expect(try !isStored(nil, method: "POST", fields: [("Content-Location", "/p"), ("ETag", "\"a\"")]))
   }
 

@@ -74,6 +74,22 @@ import Testing
     await #expect(throws: CancellationError.self) { _ = try await cancelled.next() }
   }
 
+  /// The server has named the range that was requested, and sends less or more.
+  @Test(arguments: [-1, 0, 1]) func restOfDamagedBodyHasTheLengthOfItsRange(_ surplus: Int) async throws {
+    let file = try folder.file("body", Data(count: 100 + DiskBody.digestSize))
+    let opened = DiskBody(file.path, number: 7, length: 100) {}
+    let reader = DiskBodyReader(try #require(opened), range: 10..<100) { range in
+      BufferedBody(Data(count: range.count + surplus))
+    }
+    var count = 0
+    do {
+      while let chunk = try await reader.next() { count += chunk.count }
+      #expect(surplus == 0 && count == 90)
+    } catch let error as URLError {
+      #expect(surplus != 0 && error.code == .networkConnectionLost)
+    }
+  }
+
   @Test func onlyCurrentVersionIsRenewed() {
     let first = response(at: 1)
     store.store(first, .data(Data("one".utf8)), at: location)

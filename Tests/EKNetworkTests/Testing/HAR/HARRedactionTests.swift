@@ -81,7 +81,16 @@ import Testing
     for value in ["https://u:word@a b/?c", "https://[x/?a=word"] {
       #expect(!hiding.field("Destination", value, of: base).contains("word"))
     }
-    for value in ["https://a.example", "httpd/2 (a?b)", "a?b", "Bot/1 (+https://a.example/?b)"] {
+    #expect(hiding.field("HX-Redirect", "/y?a=word", of: base) == "https://a.example/y?a=\(stand)")
+    for value in [
+      "default=\"https://a.example/?a=word\"", "report-uri https://u:word@a.example/", "<https://a.example/?a=word>",
+      "{\"url\":\"https://a.example/?a=word\"}",
+    ] {
+      #expect(hiding.field("X-Any", value, of: base) == "<redacted>")
+    }
+    for value in [
+      "https://a.example", "httpd/2 (a?b)", "a?b", "Bot/1 (+https://a.example/?b)", "/x", "1 ws://a.example/ b@a?c=d",
+    ] {
       #expect(hiding.field("X-Any", value, of: base) == value)
     }
     for value in [

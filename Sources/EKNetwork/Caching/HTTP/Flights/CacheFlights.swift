@@ -71,7 +71,8 @@ struct FlightKey: Hashable, Sendable {
 
 /// A body whose beginning has already been read.
 final class PrefixedBody: WrappingBody {
-  private let prefix: Locked<[Data]>
+  /// The chunks, the next one last; `nil` after the body was cancelled.
+  private let prefix: Locked<[Data]?>
   let body: any TransportBody
   private let hasRest: Bool
 
@@ -83,12 +84,17 @@ final class PrefixedBody: WrappingBody {
 
   func next() async throws -> Data? {
     try Task.checkCancellation()
-    if let chunk = prefix.withLock({ $0.popLast() }) { return chunk }
+    let chunk = try prefix.withLock { prefix -> Data? in
+      // Not the end: its reader would take what it has read for the whole body.
+      guard prefix != nil else { throw CancellationError() }
+      return prefix?.popLast()
+    }
+    if let chunk { return chunk }
     return hasRest ? try await body.next() : nil
   }
 
   func cancel(because error: any Error) {
-    prefix.withLock { $0 = [] }
+    prefix.withLock { $0 = nil }
     body.cancel(because: error)
   }
 }

@@ -52,17 +52,31 @@ struct CacheDirectives: Sendable, Equatable {
     }
   }
 
-  /// Returns the members of a line. What follows an open quote is split once more, as invalid: it may be a line that was
-  /// joined to this one, and forbid something.
+  /// Returns the members of a line. One with commas that are not in its argument is split once more, as invalid: it may be
+  /// lines that were joined, of which some leave a quote open, and others forbid something.
   private static func members(_ line: String) -> [(Substring, isValid: Bool)] {
-    let open = FieldList.members(line + ",", omittingEmpty: false).last ?? ""
-    return FieldList.members(line).map { ($0, true) } + open.split(separator: ",").map { ($0.trimmingBlanks(), false) }
+    FieldList.members(line).flatMap { member in
+      member.contains(",") && !hasQuotedArgument(member)
+        ? member.split(separator: ",").map { ($0.trimmingBlanks(), false) } : [(member, true)]
+    }
+  }
+
+  /// Returns whether all that follows the name of a directive is one quoted string (RFC 9110 §5.6.4).
+  private static func hasQuotedArgument(_ member: Substring) -> Bool {
+    var rest = member.utf8.drop { HeaderSyntax.token.contains($0) }
+    guard rest.popFirst() == UInt8(ascii: "="), rest.popFirst() == UInt8(ascii: "\"") else { return false }
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return rest.isEmpty }
+      if byte == UInt8(ascii: "\\") { _ = rest.popFirst() }
+    }
+    return false
   }
 
   /// The directives that count although what follows their names is invalid.
   private static let restricting: Set<String> = ["no-store", "no-cache", "private", "must-revalidate", "max-age"]
 
   private mutating func apply(_ name: String, _ argument: String?) {
+    let seconds = argument.flatMap { DeltaSeconds.parse($0) }
     switch name {
     case "no-store": noStore = true
     case "no-cache":
@@ -70,19 +84,18 @@ struct CacheDirectives: Sendable, Equatable {
       noCacheFields += names.map { $0.lowercased() }
       // An argument without names is invalid, and means all fields.
       if names.isEmpty { noCache = true }
-    case "max-age": maxAge = argument.flatMap { DeltaSeconds.parse($0) } ?? 0
+    case "max-age": maxAge = seconds ?? 0
     case "public": isPublic = true
     case "private": isPrivate = true
     // A private cache ignores s-maxage and proxy-revalidate (§5.2.2.8, §5.2.2.10).
     case "must-revalidate": mustRevalidate = true
     case "must-understand": mustUnderstand = true
     case "immutable": isImmutable = true
-    case "stale-while-revalidate": staleWhileRevalidate = argument.flatMap { DeltaSeconds.parse($0) }
-    case "stale-if-error": staleIfError = argument.flatMap { DeltaSeconds.parse($0) }
-    case "max-stale":
-      // §5.2.1.2: without a value, any staleness is accepted.
-      maxStale = argument == nil ? DeltaSeconds.greatest : argument.flatMap { DeltaSeconds.parse($0) }
-    case "min-fresh": minFresh = argument.flatMap { DeltaSeconds.parse($0) }
+    case "stale-while-revalidate": staleWhileRevalidate = seconds
+    case "stale-if-error": staleIfError = seconds
+    // §5.2.1.2: without a value, any staleness is accepted.
+    case "max-stale": maxStale = argument == nil ? DeltaSeconds.greatest : seconds
+    case "min-fresh": minFresh = seconds
     case "only-if-cached": onlyIfCached = true
     default: break
     }

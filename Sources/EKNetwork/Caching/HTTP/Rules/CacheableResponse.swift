@@ -27,8 +27,9 @@ enum CacheableResponse {
     switch method {
     case "GET": break
     case "POST":
-      // RFC 9110 §9.3.3: only with explicit freshness and a Content-Location that says that GET would return the same.
-      guard freshness.isExplicit, let location = try? fields.single("content-location"),
+      // RFC 9110 §9.3.3: only with explicit freshness and a Content-Location that says that GET would return the same, which
+      // that of an error does not (§8.7).
+      guard (200..<300).contains(status), freshness.isExplicit, let location = try? fields.single("content-location"),
         ServerURL.resolve(location, against: url).map(CacheLocation.key) == CacheLocation.key(of: url)
       else { return false }
     default: return false
@@ -71,6 +72,9 @@ enum CacheableResponse {
 
 /// The stored responses that an unsafe request invalidates (RFC 9111 §4.4).
 enum Invalidation {
+  /// The most lines of each field that count: each is looked up on the disk, and no server needs to send more.
+  private static let maximumLines = 8
+
   /// Returns the URLs whose stored responses such a response invalidates: that of the request, and those in `Location`
   /// and `Content-Location` if they have the same origin (otherwise one site could empty another's cache).
   static func urls(method: String, url: URL, status: Int, fields: HeaderFieldList) -> [URL] {
@@ -78,7 +82,8 @@ enum Invalidation {
     guard !HTTPMethod.isSafe(method), (200..<400).contains(status) else { return [] }
     var urls = [url]
     // Of different values it is unknown which is meant: it costs little to request what has not changed.
-    for value in fields.values("location") + fields.values("content-location") {
+    let lines = ["location", "content-location"].flatMap { fields.values($0).prefix(maximumLines) }
+    for value in lines {
       guard let other = ServerURL.resolve(value, against: url), Origin(other) == Origin(url), !urls.contains(other)
       else { continue }
       urls.append(other)

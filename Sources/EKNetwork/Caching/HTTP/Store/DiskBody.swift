@@ -90,7 +90,7 @@ final class DiskBodyReader: TransportBody, @unchecked Sendable {
     try Task.checkCancellation()
     let (isCancelled, rest) = state.withLock { ($0.isCancelled, $0.rest) }
     if isCancelled { throw CancellationError() }
-    if let rest { return try await rest.next() }
+    if let rest { return try await next(of: rest) }
     guard position < end else { return nil }
     let size = Int64(DiskBody.blockSize)
     let index = position / size
@@ -105,17 +105,29 @@ final class DiskBodyReader: TransportBody, @unchecked Sendable {
   /// Continues after the file turned out to be damaged, in a body too large to be verified beforehand. If the rest is
   /// unavailable, the failure is that of a lost connection, so that a request that can be retried is.
   private func nextOfRemainder() async throws -> Data? {
-    guard let remainder else {
-      throw URLError(
-        .networkConnectionLost, url: nil, description: "The stored body of the response is damaged, and was removed")
-    }
+    guard let remainder else { throw Self.lost("The stored body of the response is damaged, and was removed") }
     let rest = try await remainder(position..<end)
     let isCancelled = state.withLock { state in
       state.rest = rest
       return state.isCancelled
     }
     if isCancelled { rest.cancel() }
-    return try await rest.next()
+    return try await next(of: rest)
+  }
+
+  /// The server has named the range, but may send less or more: then the whole would not have the length in its head.
+  private func next(of rest: any TransportBody) async throws -> Data? {
+    let chunk = try await rest.next()
+    position += Int64(chunk?.count ?? 0)
+    guard chunk == nil ? position == end : position <= end else {
+      rest.cancel()
+      throw Self.lost("The server has not sent the rest of a damaged stored response as it was requested")
+    }
+    return chunk
+  }
+
+  private static func lost(_ description: String) -> URLError {
+    URLError(.networkConnectionLost, url: nil, description: description)
   }
 
   func cancel() {
