@@ -364,13 +364,14 @@ extension PrismOfflineQueue {
       return OfflineQueueEntry(sequence: state.takeSequence(), request: content.kept, bytes: content.size)
     }
     let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
-    let bytes = store.size(of: stored, content.data).addingClamped(content.copiedSize)
+    let head = try OfflineStore.head(of: stored, bodyLength: content.data.count)
+    let bytes = Int64(head.count).addingClamped(content.size)
     try state.check(bytes: bytes)
     let sequence = state.takeSequence()
     var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)
     if !content.copied.isEmpty { kept.bodyFile = try store.copy(content.copied, sequence: sequence) }
     do {
-      try store.write(stored, content.data, sequence: sequence, retryCount: request.retryCount)
+      try store.write(head, content.data, sequence: sequence, retryCount: request.retryCount)
     } catch {
       store.removeBody(sequence)
       throw error
