@@ -90,17 +90,17 @@ final class BackgroundCenter: Sendable {
       throw TransportOptionError(option: "transfers in the background", library: "Foundation on this platform")
     }
     if let known = await transfers().first(where: { $0.id == record.id }) { return known }
+    try Task.checkCancellation()
     let earlier = SingleResult()
     let (begun, mustWait) = state.withLock { state in
       let begun = state.begin(record.id)
       return (begun, begun == nil && state.wait(for: state.starts(of: record.id), earlier))
     }
     guard let start = begun else {
-      guard mustWait else { return record.transfer }
-      do { try await earlier.value() } catch is BackgroundState.StartFailed {
+      do { if mustWait { try await earlier.value() } } catch is BackgroundState.StartFailed {
         return try await self.start(record, resumeData: resumeData, make)
       }
-      return record.transfer
+      return await transfers().first { $0.id == record.id } ?? record.transfer
     }
     var hasFailed = true
     defer {
@@ -130,7 +130,8 @@ final class BackgroundCenter: Sendable {
     var request = request
     request.httpBodyStream = nil
     request.httpBody = nil
-    if segments.count == 1, case .file(let file)? = segments.first, file.isWhole {
+    // The file of a body that was in an offline queue has no name any more.
+    if segments.count == 1, case .file(let file)? = segments.first, file.isWhole, (try? FileSegment(file.url)) == file {
       return try tasks.upload(request, from: file.url, text: record.text)
     }
     let (name, folder, state) = ("\(run).\(UUID().uuidString)", spoolFolder, state)
@@ -293,6 +294,13 @@ final class BackgroundCenter: Sendable {
         let refusal = CollectedResponse(head: head, data: body ?? Data())
         throw ResponseValidation.httpError(of: refusal, method: nil) ?? NetworkError.invalidResponse
       }
+      let part = DownloadHead(head, status: status)
+      // RFC 9110 §15.3.7: the part that a server has sent is the file only with what was there before, if anything was.
+      if !part.isEncoded, let content = part.contentRange, content.range != nil, let total = content.total,
+        let size = OpenFile(file.path, O_RDONLY | O_CLOEXEC)?.size, size != total
+      {
+        throw DownloadError.incomplete(received: size, announced: total)
+      }
       try Self.move(file, to: destination, replacing: record.replacesFile)
       return NetworkResponse(CollectedResponse(head: head, data: Data()))
     }
@@ -323,13 +331,13 @@ final class BackgroundCenter: Sendable {
     do throws(DownloadError) {
       guard try PartialFile.move(file, to: destination, replacing: replacing) else { throw .fileExists(destination) }
     } catch .notWritable(_, code: EXDEV) {
-      // Another file system: a copy beside the destination is moved.
-      let copy = destination.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).download")
-      defer { unlink(copy.path) }
-      do { try FileManager.default.copyItem(at: file, to: copy) } catch {
-        throw .notWritable(destination, code: EXDEV)
+      // Another file system: a copy beside the destination is moved, in place of one that a killed process has left.
+      let copy = try PartialFile(for: destination, isCopy: true)
+      defer { copy.discard() }
+      let length = try copy.copy(file)
+      guard try copy.finish(length: length, replacing: replacing, synchronizing: false) else {
+        throw .fileExists(destination)
       }
-      guard try PartialFile.move(copy, to: destination, replacing: replacing) else { throw .fileExists(destination) }
     }
   }
 }

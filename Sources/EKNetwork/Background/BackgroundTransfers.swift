@@ -200,8 +200,9 @@ public enum BackgroundTransferEvent: Sendable {
   /// longer than 1 MiB.
   case finished(BackgroundTransfer, NetworkResponse)
   /// The transfer has failed: with ``HTTPError`` for its status, also for 401, ``DownloadError`` if the file cannot be moved to
-  /// its destination, ``NetworkError/invalidResponse``, or `URLError`, whose `backgroundTaskCancelledReason` says if the
-  /// user has quit the app, which cancels all transfers. Resume data, which contain the request with its header fields, are for
+  /// its destination or is only a part (RFC 9110 §14.4), ``NetworkError/invalidResponse``, or `URLError`, whose
+  /// `backgroundTaskCancelledReason` says if the user has quit the app, which cancels all transfers. Resume data, which contain
+  /// the request with its header fields, are for
   /// ``BackgroundTransfers/download(_:to:id:replacesFile:resumeData:accessToken:)``.
   case failed(BackgroundTransfer, any Error, resumeData: Data?)
 

@@ -10,11 +10,12 @@ final class PartialFile: Sendable {
   private let noteURL: URL
   private let file: OpenFile
 
-  init(for destination: URL) throws(DownloadError) {
+  /// - Parameter isCopy: Whether it is a copy of a file on another file system. Its name differs from that of a download.
+  init(for destination: URL, isCopy: Bool = false) throws(DownloadError) {
     guard destination.isFileURL else { throw .notAFileURL(destination) }
     self.destination = destination
     let folder = destination.deletingLastPathComponent()
-    url = folder.appendingPathComponent(Self.name(for: destination.lastPathComponent))
+    url = folder.appendingPathComponent(Self.name(for: destination.lastPathComponent) + (isCopy ? ".copy" : ""))
     noteURL = url.appendingPathExtension("json")
     for _ in 0...Self.mostRemovals {
       guard let (file, isNew) = OpenFile.locked(url, mode: 0o666) else { throw DownloadError(errno, destination) }
@@ -61,6 +62,18 @@ final class PartialFile: Sendable {
 
   func append(_ data: Data) throws(DownloadError) {
     guard file.append(data) else { throw DownloadError(errno, destination) }
+  }
+
+  /// Copies another file, in place of the content. Returns the length.
+  func copy(_ other: URL) throws(DownloadError) -> Int64 {
+    try prepare(at: 0, of: nil)
+    let result = Result { [file] in
+      let segment = try FileSegment(other)
+      return (length: segment.size, code: try SegmentReader([.file(segment)]).copy(to: file))
+    }
+    guard case .success(let (length, code)) = result else { throw .notWritable(destination, code: EXDEV) }
+    if let code { throw DownloadError(code, destination) }
+    return length
   }
 
   /// Moves the file to its destination, if it has this length, as it does unless another program has changed it. Returns

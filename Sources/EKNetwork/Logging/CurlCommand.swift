@@ -3,6 +3,7 @@ import Foundation
 /// A request as a curl command line for a POSIX shell.
 struct CurlCommand {
   private static let redacted = "<redacted>"
+  private static let longestArgument = 100_000
 
   let request: URLRequest
   let revealsSecrets: Bool
@@ -55,8 +56,10 @@ struct CurlCommand {
       return ("", ["--data-binary", Self.quoted("@" + file.url.path)])
     }
     guard revealsSecrets else { return ("", ["--data-binary", Self.quoted("<redacted: \(data.count) bytes>")]) }
-    // An argument cannot contain NUL, and a leading @ would name a file.
-    if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }), !text.contains("\0"), !text.hasPrefix("@") {
+    // An argument cannot contain NUL, nor on Linux 128 KiB, and a leading @ would name a file.
+    if data.count < Self.longestArgument, let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }),
+      !text.contains("\0"), !text.hasPrefix("@")
+    {
       return ("", ["--data-binary", Self.quoted(text)])
     }
     return ("echo '\(data.base64EncodedString())' | base64 --decode | ", ["--data-binary", "@-"])

@@ -122,6 +122,8 @@ struct OfflineFlushState {
   private let backoff: any PrismRetryPolicy
   private var phase = Phase.idle
   private var failures = 0
+  /// Whether the network has come back during the flush, which may fail because of what it has sent before.
+  private var isNetworkBack = false
 
   init(backoff: any PrismRetryPolicy) { self.backoff = backoff }
 
@@ -134,7 +136,7 @@ struct OfflineFlushState {
 
   /// Records that the network is back or the wait is over, and returns whether to flush now.
   mutating func woken(countsFailures: Bool = true) -> Bool {
-    if !countsFailures { failures = 0 }
+    if !countsFailures { (failures, isNetworkBack) = (0, phase == .flushing) }
     guard phase == .waiting else { return false }
     phase = .flushing
     return true
@@ -143,7 +145,7 @@ struct OfflineFlushState {
   /// Records that a flush has delivered everything, and returns whether to flush again for requests that came
   /// meanwhile.
   mutating func succeeded(isEmpty: Bool) -> Bool {
-    failures = 0
+    (failures, isNetworkBack) = (0, false)
     phase = isEmpty ? .idle : .flushing
     return !isEmpty
   }
@@ -160,10 +162,9 @@ struct OfflineFlushState {
   mutating func failed(retryAfter: Duration?) -> Duration {
     phase = .waiting
     defer { if failures < .max { failures += 1 } }
-    return max(backoff.delay(for: failures), min(retryAfter ?? .zero, Self.maximumRetryAfter), .zero)
+    let delay = exchange(&isNetworkBack, with: false) ? .zero : backoff.delay(for: failures)
+    return max(delay, min(retryAfter ?? .zero, Self.maximumRetryAfter), .zero)
   }
-
-  mutating func cancelled() { phase = .idle }
 }
 
 /// What a failed delivery means for the request.

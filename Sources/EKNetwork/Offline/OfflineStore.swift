@@ -63,11 +63,14 @@ final class OfflineStore: Sendable {
       // another one.
       var named = stat()
       guard let opened = folder.status, stat(directory.path, &named) == 0, opened.st_ino == named.st_ino,
-        opened.st_dev == named.st_dev, access(url.path, F_OK) != 0,
-        let (made, isNew) = OpenFile.locked(url, mode: 0o600), isNew
+        opened.st_dev == named.st_dev, access(url.path, F_OK) != 0
       else { return false }
-      lock = made
-      return true
+      // Where none can be made, for want of descriptors for example, no other queue has one either.
+      guard let (made, isNew) = OpenFile.locked(url, mode: 0o600) else {
+        return errno != EWOULDBLOCK && errno != ENOENT
+      }
+      if isNew { lock = made }
+      return isNew
     }
   }
 
@@ -98,12 +101,11 @@ final class OfflineStore: Sendable {
   /// Writes the names in a folder to the disk. Returns an `errno`, or `nil`.
   private static func write(namesIn directory: URL, _ synchronize: (@Sendable (OpenFile) -> Bool)?) -> Int32? {
     guard let synchronize else { return nil }
-    // Whoever may not list the folder above the new one cannot write its names either.
-    guard let folder = OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) else {
-      return errno == EACCES ? nil : errno
-    }
-    // Some file systems have no such operation for folders, and write names in order.
-    return synchronize(folder) || [EINVAL, ENOTSUP, EBADF].contains(errno) ? nil : errno
+    let folder = OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if let folder, synchronize(folder) { return nil }
+    // Without the right to list the folder above the new one, which a sandbox refuses with EPERM, its names cannot be
+    // written. Some file systems have no such operation for folders, and write names in order.
+    return [EACCES, EPERM, EINVAL, ENOTSUP, EBADF].contains(errno) ? nil : errno
   }
 
   /// Returns everything that an earlier queue has left in a folder, and removes the remains of unfinished copies. Files
@@ -112,8 +114,10 @@ final class OfflineStore: Sendable {
   /// - Parameters:
   ///   - home: The current home directory, below which the files of requests may be.
   ///   - maximumBytes: The size up to which a file is read into memory, in any case ``largestFile``.
+  ///   - opening: Opens a file for reading; returns `nil` on failure, with the reason in `errno`.
   static func load(
-    _ directory: URL, home: String = NSHomeDirectory(), maximumBytes: Int64 = 0
+    _ directory: URL, home: String = NSHomeDirectory(), maximumBytes: Int64 = 0,
+    opening: (URL) -> OpenFile? = { OpenFile($0.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
   ) throws(PrismOfflineQueueError) -> Loaded {
     let names: [String]
     do { names = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() } catch {
@@ -123,14 +127,20 @@ final class OfflineStore: Sendable {
     var bodies: Set<String> = []
     var sequences: Set<UInt64> = []
     let own = made(in: directory)
+    func open(_ url: URL) throws(PrismOfflineQueueError) -> OpenFile? {
+      if let file = opening(url) { return isOwn(file, like: own) ? file : nil }
+      // Too many files are open, or the device is locked: that says nothing about the file.
+      guard ![EMFILE, ENFILE, ENOMEM, EPERM].contains(errno) else { throw .notWritable(directory, code: errno) }
+      return nil
+    }
     for name in names {
       let url = directory.appendingPathComponent(name)
       if isPartial(name) {
         unlink(url.path)
       } else if let (sequence, retryCount) = parse(name) {
         if sequence <= maximumSequence { loaded.lastSequence = max(loaded.lastSequence, sequence) }
-        if let data = open(url, like: own)?.contents(upTo: max(maximumBytes, largestFile)),
-          let entry = entry(of: data, sequence, retryCount, in: directory, like: own, home: home)
+        if let data = try open(url)?.contents(upTo: max(maximumBytes, largestFile)),
+          let entry = try entry(of: data, sequence, retryCount, in: directory, home: home, open)
         {
           // A rename that was not atomic, or a backup, leaves a request with two counts of its retries.
           guard sequences.insert(sequence).inserted else {
@@ -153,8 +163,9 @@ final class OfflineStore: Sendable {
   }
 
   private static func entry(
-    of data: Data, _ sequence: UInt64, _ retryCount: Int, in directory: URL, like own: stat?, home: String
-  ) -> OfflineQueueEntry? {
+    of data: Data, _ sequence: UInt64, _ retryCount: Int, in directory: URL, home: String,
+    _ open: (URL) throws(PrismOfflineQueueError) -> OpenFile?
+  ) throws(PrismOfflineQueueError) -> OfflineQueueEntry? {
     guard sequence <= maximumSequence, data.starts(with: mark),
       let end = data.firstIndex(of: UInt8(ascii: "\n")),
       case let lengths = String(decoding: data[data.startIndex + mark.count..<end], as: UTF8.self)
@@ -172,7 +183,7 @@ final class OfflineStore: Sendable {
       file = URL(fileURLWithPath: isThere ? path : path.moved(from: stored.home, to: home))
     case .copied:
       let copy = directory.appendingPathComponent(bodyName(sequence))
-      guard let size = open(copy, like: own)?.size else { return nil }
+      guard let size = try open(copy)?.size else { return nil }
       bytes = bytes.addingClamped(size)
       file = copy
     }
@@ -189,27 +200,26 @@ final class OfflineStore: Sendable {
     return make(probe)?.status
   }
 
-  /// Opens a file if this user has written it. Another user could otherwise add requests that are sent with this user's
+  /// Returns whether this user has written a file. Another user could otherwise add requests that are sent with this user's
   /// credentials, or with this user's files.
-  private static func open(_ url: URL, like own: stat?) -> OpenFile? {
-    guard let file = OpenFile(url.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), let status = file.status,
-      status.st_mode & S_IFMT == S_IFREG, status.st_uid == own?.st_uid ?? geteuid(),
-      status.st_mode & 0o022 & ~(own?.st_mode ?? 0) == 0
-    else { return nil }
-    return file
+  private static func isOwn(_ file: OpenFile, like own: stat?) -> Bool {
+    guard let status = file.status else { return false }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_uid == own?.st_uid ?? geteuid()
+      && status.st_mode & 0o022 & ~(own?.st_mode ?? 0) == 0
+  }
+
+  /// Returns what is before the body in the file of a request.
+  static func head(of stored: StoredRequest, bodyLength: Int = 0) throws(PrismOfflineQueueError) -> Data {
+    guard let head = try? JSONEncoder().encode(stored) else { throw .noURL }
+    return mark + Data("\(head.count) \(bodyLength)\n".utf8) + head
   }
 
   /// Writes a request. Once this returns, it is stored, whatever happens to the process.
-  func write(_ stored: StoredRequest, _ body: Data, sequence: UInt64, retryCount: Int) throws(PrismOfflineQueueError) {
+  func write(_ head: Data, _ body: Data, sequence: UInt64, retryCount: Int) throws(PrismOfflineQueueError) {
     // It would not be read by the next run of the program.
     guard sequence <= Self.maximumSequence else { throw .notWritable(directory, code: EOVERFLOW) }
-    guard let head = try? JSONEncoder().encode(stored) else { throw .noURL }
-    let data = Self.mark + Data("\(head.count) \(body.count)\n".utf8) + head + body
-    try create(directory.appendingPathComponent(Self.name(sequence, retryCount))) { $0.append(data) ? nil : errno }
-  }
-
-  func size(of stored: StoredRequest, _ body: Data) -> Int64 {
-    Int64(((try? JSONEncoder().encode(stored).count) ?? 0) + body.count + 32)
+    let file = directory.appendingPathComponent(Self.name(sequence, retryCount))
+    try create(file) { $0.append(head + body) ? nil : errno }
   }
 
   /// Copies a body into the folder.

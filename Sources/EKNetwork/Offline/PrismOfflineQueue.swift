@@ -314,9 +314,7 @@ extension PrismOfflineQueue {
       do {
         try await flushAll()
       } catch {
-        let failure = OfflineFailure(error)
-        guard failure != .permanent, failure != .cancelled || !Task.isCancelled else { return flushing.cancelled() }
-        let delay = flushing.failed(retryAfter: failure.retryAfter)
+        let delay = flushing.failed(retryAfter: OfflineFailure(error).retryAfter)
         let clock = options.clock
         waiting = Task { [weak self] in
           guard (try? await clock.sleep(for: delay.sleepable)) != nil else { return }
@@ -334,7 +332,8 @@ extension PrismOfflineQueue {
   }
 
   private func wake(resetting: Bool) async {
-    guard flushing.woken(countsFailures: !resetting) else { return }
+    // A wait that has ended just when it was cancelled must not end the one that has begun since.
+    guard !Task.isCancelled, flushing.woken(countsFailures: !resetting) else { return }
     // The end of the wait comes from the waiting task itself, which must not be cancelled.
     if resetting { waiting?.cancel() }
     waiting = nil
@@ -343,9 +342,12 @@ extension PrismOfflineQueue {
 
   func watch(_ connectivity: PrismConnectivityMonitor) {
     watching = Task { [weak self] in
-      for await isConnected in connectivity.connectionStream() where isConnected {
+      var isReturn = false
+      for await isConnected in connectivity.connectionStream() {
         guard let self else { return }
-        await self.wake(resetting: true)
+        if isConnected, isReturn { await self.wake(resetting: true) }
+        // The first value is the state that the flushes have found.
+        isReturn = true
       }
     }
   }
@@ -362,13 +364,14 @@ extension PrismOfflineQueue {
       return OfflineQueueEntry(sequence: state.takeSequence(), request: content.kept, bytes: content.size)
     }
     let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
-    let bytes = store.size(of: stored, content.data).addingClamped(content.copiedSize)
+    let head = try OfflineStore.head(of: stored, bodyLength: content.data.count)
+    let bytes = Int64(head.count).addingClamped(content.size)
     try state.check(bytes: bytes)
     let sequence = state.takeSequence()
     var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)
     if !content.copied.isEmpty { kept.bodyFile = try store.copy(content.copied, sequence: sequence) }
     do {
-      try store.write(stored, content.data, sequence: sequence, retryCount: request.retryCount)
+      try store.write(head, content.data, sequence: sequence, retryCount: request.retryCount)
     } catch {
       store.removeBody(sequence)
       throw error

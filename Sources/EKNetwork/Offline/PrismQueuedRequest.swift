@@ -223,6 +223,5 @@ struct OfflineContent {
     kept.bodyFile = file
   }
 
-  var copiedSize: Int64 { BodySource.segments(copied).length ?? 0 }
-  var size: Int64 { Int64(data.count).addingClamped(copiedSize) }
+  var size: Int64 { Int64(data.count).addingClamped(BodySource.segments(copied).length ?? 0) }
 }

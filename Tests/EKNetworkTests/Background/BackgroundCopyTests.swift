@@ -7,9 +7,9 @@ import Testing
 private struct FilmUpload: NetworkRequest {
   typealias Response = EmptyResponse
   let path = "/film"
-  let method = HTTPMethod.post
+  var method = HTTPMethod.post
   let headers: [String: String]? = nil
-  let body: RequestBody? = RequestBody(data: .noise(200_000), contentType: "video/mp4")
+  var body: RequestBody? = RequestBody(data: .noise(200_000), contentType: "video/mp4")
   let multipartData: MultipartFormData? = nil
 }
 
@@ -127,5 +127,19 @@ private struct FilmUpload: NetworkRequest {
       }
     }
     #expect(system.jobs.withLock { $0.count } == (isCancelled ? 0 : 1))
+  }
+
+  /// Nothing is downloaded: the id is that of an upload.
+  @Test(.timeLimit(.minutes(5))) func downloadThatWaitsForAnUploadIsThatUpload() async throws {
+    let first = upload("film")
+    while center.state.withLock({ $0.starts.isEmpty }) { await Task.yield() }
+    let second = Task { [transfers, home] in
+      try await transfers.download(FilmUpload(method: .get, body: nil), to: home["a"], id: "film")
+    }
+    while center.state.withLock({ $0.endWaiters.isEmpty }) { await Task.yield() }
+    gate.open()
+    #expect(try await first.value.id == "film")
+    #expect(try await second.value.destination == nil)
+    #expect(system.jobs.withLock { $0.count } == 1)
   }
 }

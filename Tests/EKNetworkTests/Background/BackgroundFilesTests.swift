@@ -13,7 +13,7 @@ private struct FilmUpload: NetworkRequest {
   let path = "/film"
   let method = HTTPMethod.post
   let headers: [String: String]? = nil
-  let body: RequestBody? = RequestBody(data: .noise(1_000), contentType: "video/mp4")
+  var body: RequestBody? = RequestBody(data: .noise(1_000), contentType: "video/mp4")
   let multipartData: MultipartFormData? = nil
 }
 
@@ -96,7 +96,50 @@ private struct FilmDownload: NetworkRequest {
     #expect(!FileManager.default.fileExists(atPath: other.path))
   }
 
-  /// The system's file is then copied, beside the part that another download has locked.
+  /// A queue's file has no name any more, and another one may have got it.
+  @Test(arguments: [true, false]) func bodyOfARemovedFileIsCopied(isReplaced: Bool) async throws {
+    server.route("POST", "/film", .text("stored"))
+    let queue = try PrismOfflineQueue(directory: home["queue"])
+    let file = try home.file("body", content)
+    try await queue.enqueue(URLRequest(url: server.url("/film")), body: .copy(file))
+    let taken = try #require(await queue.dequeueAll().first?.urlRequest.httpBodyStream as? BodyInputStream)
+    if isReplaced, case .segments(let segments) = taken.source, case .file(let segment)? = segments.first {
+      try Data(count: content.count).write(to: segment.url)
+    }
+    let (transfers, center) = run()
+    try await transfers.upload(FilmUpload(body: RequestBody(stream: taken, contentType: "video/mp4")), id: "film")
+    try await system.perform(for: center)
+    #expect(server.requests.map(\.body) == [content])
+  }
+
+  /// What the system has continued is a part with what was there before.
+  @Test(arguments: [(1_000, false), (200_000, true)]) func partIsNotTheFile(count: Int, isWhole: Bool) async throws {
+    let range = isWhole ? "bytes 1000-199999/200000" : "bytes 0-999/200000"
+    server.route("/film", .data(content.prefix(count), status: 206, headers: ["Content-Range": range]))
+    let (transfers, center) = run()
+    try await transfers.download(FilmDownload(), to: home["a.mp4"], id: "film")
+    try await system.perform(for: center)
+    let end = await transfers.events.first { if case .progress = $0 { false } else { true } }
+    if isWhole {
+      guard case .finished? = end else { return anotherEvent() }
+    } else {
+      guard case .failed(_, let error as DownloadError, _)? = end else { return anotherEvent() }
+      #expect(error == .incomplete(received: 1_000, announced: 200_000))
+    }
+    #expect(home.names.contains("a.mp4") == isWhole)
+  }
+
+  @Test func cancelledTaskStartsNothing() async throws {
+    let (transfers, center) = run()
+    let task = Task { [home] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await transfers.download(FilmDownload(), to: home["a.mp4"], id: "film")
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(system.jobs.withLock { $0.isEmpty } && center.state.withLock { $0.started.isEmpty })
+  }
+
+  /// The system's file is then copied, beside the part that another download has locked. A killed process has left a copy.
   @Test(.enabled("There is only one volume.") { hasMemoryVolume })
   func fileFromAnotherVolumeLeavesAPartialFileAlone() async throws {
     let memory = "/dev/shm/EKNetwork-\(UUID().uuidString)"
@@ -105,6 +148,7 @@ private struct FilmDownload: NetworkRequest {
     let film = URL(fileURLWithPath: memory + "/a.mp4")
     let partial = try PartialFile(for: film)
     try partial.append(Data("half".utf8))
+    try Data(count: 300_000).write(to: URL(fileURLWithPath: memory + "/.a.mp4.download.copy"))
     let (transfers, center) = run()
     try await transfers.download(FilmDownload(), to: film, id: "film")
     try await system.perform(for: center)

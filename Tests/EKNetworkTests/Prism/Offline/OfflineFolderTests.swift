@@ -97,6 +97,25 @@ import Testing
     #expect(names == [])
   }
 
+  /// As with a process that has too many files open: the folder is still that of this queue.
+  @Test func queueWhoseLockCannotBeMadeAgainLosesNoRequest() async throws {
+    let sent = Locked(0)
+    let failures = Locked<[any Error]>([])
+    let film = try folder.file("film", Data("film".utf8))
+    let queue = try open(.each { _ in sent.withLock { $0 += 1 } }) {
+      $0.undelivered = { _, error in failures.withLock { $0.append(error) } }
+    }
+    try await queue.enqueue(request("/a"), body: .copy(film))
+    let lock = directory.appendingPathComponent("lock").path
+    unlink(lock)
+    #expect(symlink(folder["none"].path, lock) == 0)
+    try await queue.enqueue(request("/b"))
+    try await queue.flush()
+    #expect(sent.withLock { $0 } == 2)
+    #expect(failures.withLock { $0.isEmpty })
+    #expect(names == [])
+  }
+
   /// Whichever queue has opened the folder since has its requests.
   @Test func folderThatAnotherQueueHasOpenedIsLeftAlone() async throws {
     // Without the slash that the URL of an existing folder has.

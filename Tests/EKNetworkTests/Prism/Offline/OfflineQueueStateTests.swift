@@ -148,6 +148,26 @@ import Testing
     #expect(state.failed(retryAfter: nil) == .seconds(1))
   }
 
+  /// What the flush has sent before may fail because of the network that was lost.
+  @Test func networkThatReturnsDuringAFlushEndsTheBackoffAfterIt() {
+    var state = OfflineFlushState(backoff: Doubling())
+    _ = state.enqueued()
+    #expect(state.woken(countsFailures: false) == false)
+    #expect(state.failed(retryAfter: nil) == .zero)
+    #expect(state.woken() == true)
+    #expect(state.failed(retryAfter: nil) == .seconds(2))
+    // The server still decides.
+    #expect(state.woken() == true)
+    #expect(state.woken(countsFailures: false) == false)
+    #expect(state.failed(retryAfter: .seconds(7)) == .seconds(7))
+    // The next flush has sent nothing before.
+    #expect(state.woken() == true)
+    #expect(state.woken(countsFailures: false) == false)
+    #expect(state.succeeded(isEmpty: true) == false)
+    #expect(state.enqueued() == true)
+    #expect(state.failed(retryAfter: nil) == .seconds(1))
+  }
+
   @Test func retryAfterIsBounded() {
     var state = OfflineFlushState(backoff: Doubling())
     _ = state.enqueued()

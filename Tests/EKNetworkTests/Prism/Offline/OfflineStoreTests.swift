@@ -13,6 +13,11 @@ import Testing
 
   init() throws { folder = try ScratchFolder() }
 
+  private func store(_ request: StoredRequest) throws {
+    let store = try OfflineStore(directory, synchronizes: false)
+    try store.write(OfflineStore.head(of: request), Data(), sequence: 1, retryCount: 0)
+  }
+
   /// Stores a request whose body is in a file, and returns that file as it is found after the home directory has moved.
   private func fileOfLoadedRequest(_ path: String, storedHome: String?, home: String) throws -> String? {
     let url = try #require(URL(string: "https://example.com/a"))
@@ -20,7 +25,7 @@ import Testing
       PrismQueuedRequest(urlRequest: URLRequest(url: url)), body: .referenced(path: path), storesCredentials: false)
     #expect(stored.home == NSHomeDirectory())
     stored.home = storedHome
-    try OfflineStore(directory, synchronizes: false).write(stored, Data(), sequence: 1, retryCount: 0)
+    try store(stored)
     let loaded = try OfflineStore.load(directory, home: home)
     #expect(loaded.damaged == [])
     return loaded.entries.first?.request.bodyFile?.path
@@ -49,6 +54,28 @@ import Testing
     ] as [(String, String?, String)])
   func pathFollowsHomeDirectory(path: String, old: String?, expected: String) {
     #expect(path.moved(from: old, to: "/var/B") == expected)
+  }
+
+  /// It is not damaged because too many files are open, or because the device is locked.
+  @Test(arguments: [(EMFILE, false), (EPERM, false), (ENOENT, true), (ELOOP, true)])
+  func fileThatCannotBeOpenedNow(_ code: Int32, isDamaged: Bool) throws {
+    let directory = self.directory
+    let url = try #require(URL(string: "https://example.com/a"))
+    let stored = try StoredRequest(
+      PrismQueuedRequest(urlRequest: URLRequest(url: url)), body: .inline, storesCredentials: false)
+    try store(stored)
+    let load = {
+      try OfflineStore.load(directory) { _ in
+        errno = code
+        return nil
+      }
+    }
+    if isDamaged {
+      #expect(try load().damaged.count == 1)
+    } else {
+      #expect(throws: PrismOfflineQueueError.notWritable(directory, code: code)) { try load() }
+    }
+    #expect(try OfflineStore.load(directory).entries.count == 1)
   }
 
   @Test func filesWithOtherNamesAreNotRemoved() throws {
@@ -105,7 +132,7 @@ import Testing
   }
 
   /// A request is stored when its file and its name are on the disk, or not at all.
-  @Test(arguments: [(EIO, false), (ENOSPC, false), (EINVAL, true), (ENOTSUP, true)])
+  @Test(arguments: [(EIO, false), (ENOSPC, false), (EINVAL, true), (ENOTSUP, true), (EPERM, true)])
   func failureToSynchronizeTheFolderIsReported(_ code: Int32, _ isStored: Bool) throws {
     // Without the slash that the URL of an existing folder has.
     let directory = self.directory
@@ -119,7 +146,7 @@ import Testing
     let url = try #require(URL(string: "https://example.com/a"))
     let stored = try StoredRequest(
       PrismQueuedRequest(urlRequest: URLRequest(url: url)), body: .inline, storesCredentials: false)
-    let write = { try store.write(stored, Data(), sequence: 1, retryCount: 0) }
+    let write = { try store.write(OfflineStore.head(of: stored), Data(), sequence: 1, retryCount: 0) }
     if isStored {
       try write()
     } else {

@@ -160,6 +160,74 @@ import Testing
     #expect(await queue.count == 0)
   }
 
+  /// The attempt fails because of the network that was lost before.
+  @Test func networkThatReturnsDuringAnAttemptEndsBackoff() async throws {
+    let network = ObservedValue(false)
+    let attempts = AsyncStream<Int>.makeStream()
+    let (count, gate) = (Locked(0), Gate())
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let number = count.withLock { $0.increment() }
+        attempts.continuation.yield(number)
+        guard number == 1 else { return }
+        await gate.wait()
+        throw URLError(.networkConnectionLost)
+      },
+      options: options {
+        $0.clock = ManualClock()
+        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(3600))
+        $0.connectivity = PrismConnectivityMonitor(network)
+      })
+    var numbers = attempts.stream.makeAsyncIterator()
+    while network.waiterCount == 0 { await Task.yield() }
+    await queue.enqueue(try request("/a"))
+    #expect(await numbers.next() == 1)
+    network.update { $0 = true }
+    while network.waiterCount == 0 { await Task.yield() }
+    gate.open()
+    #expect(await numbers.next() == 2)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+  }
+
+  /// A clock whose sleeps end one after another when their gates open, even if they were cancelled just before.
+  private struct GatedClock: Clock {
+    let gates: Locked<[Gate]>
+    var now: RecordingClock.Instant { RecordingClock.Instant(offset: .zero) }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: RecordingClock.Instant, tolerance: Duration?) async throws {
+      let gate = gates.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      await Task.detached { _ = await gate?.wait() }.value
+    }
+  }
+
+  /// It would end without a flush, and the requests would wait for ever.
+  @Test func cancelledWaitDoesNotEndTheNextOne() async throws {
+    let (first, second) = (Gate(), Gate())
+    let (gates, count) = (Locked([first, second]), Locked(0))
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let number = count.withLock { $0.increment() }
+        if number == 1 || number == 3 { throw URLError(.notConnectedToInternet) }
+      }, options: options { $0.clock = GatedClock(gates: gates) })
+    await queue.enqueue(try request("/a"))
+    while gates.withLock({ $0.count }) > 1 { await Task.yield() }
+    let wait = await queue.waiting
+    try await queue.flush()
+    await queue.enqueue(try request("/b"))
+    while await queue.waiting == nil { await Task.yield() }
+    first.open()
+    await wait?.value
+    #expect(await queue.waiting != nil)
+    #expect(await queue.count == 1)
+    second.open()
+    try await queue.flush()
+    #expect(await queue.count == 0)
+  }
+
   @Test func permanentFailureIsReportedUndelivered() async throws {
     let left = Locked<[(UUID, Int?)]>([])
     let sent = Locked<[String?]>([])
