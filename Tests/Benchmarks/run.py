@@ -20,7 +20,7 @@ FLOORS = {
     "httpcache": {"HTTP cache: send vs a hit in memory": 2.4},
     "http": {"requests vs urlsession at 16": 2.5},
     "http2": {"http2 requests vs async-http-client at 16": 1.5},
-    "stream": {"chunks vs async-http-client": 0.7, "https chunks vs async-http-client": 0.35,
+    "stream": {"chunks vs async-http-client": 0.7, "https chunks vs async-http-client": 0.6,
                "http2 chunks vs async-http-client": 0.8},
     "parsing": {"body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30},
     "transfers": {"upload vs curl": 0.5, "download vs curl": 0.35},
@@ -30,6 +30,7 @@ FLOORS = {
 CEILINGS = {
     "http": {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95},
     "http2": {"http2 CPU vs async-http-client at 16": 0.6},
+    "stream": {"https chunks CPU vs curl -o /dev/null": 1.5},
     "websocket": {"ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}}
 ratios = {}
 # The contenders with bounds that may not be installed, and are not.
@@ -280,6 +281,7 @@ def stream(server, load, quick):
                   f"  peak {result['peakMegabytes']:.1f} MiB")
             if name != "eknetwork":
                 ratios[f"{title}chunks vs {name}"] = found["eknetwork"]["perSecond"] / result["perSecond"]
+                ratios[f"{title}chunks CPU vs {name}"] = found["eknetwork"]["cpuMicroseconds"] / result["cpuMicroseconds"]
 
 
 def latency(load):

@@ -121,6 +121,30 @@ async def bulk(reader, writer):
         await writer.drain()
 
 
+held = []
+
+
+@until_closed
+async def records(reader, writer):
+    """Responds with records of the size and the number that the path says, and with a last byte once there was a request for
+    `/go`."""
+    while True:
+        path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+        if path == b"/go":
+            held.pop().set()
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        else:
+            size, count = (int(part) for part in path[1:].split(b"/"))
+            body = bytes(range(251)) * (size * count // 251 + 1)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (size * count + 1))
+            for start in range(0, size * count, size):
+                writer.write(body[start:start + size])
+            held.append(asyncio.Event())
+            await held[-1].wait()
+            writer.write(b"!")
+        await writer.drain()
+
+
 @until_closed
 async def hints(reader, writer):
     """Sends many interim responses, each in a record of its own, and responds with the body, which it does not ask for."""
@@ -308,6 +332,7 @@ async def main():
                 await serve("claim", claim, context)
                 await serve("surplus", surplus, context)
                 await serve("bulk", bulk, context)
+                await serve("records", records, context)
                 await serve("ending", ending, context)
                 await serve("hints", hints, context)
                 old = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

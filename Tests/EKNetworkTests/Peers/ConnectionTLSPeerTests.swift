@@ -199,6 +199,28 @@
     }
   }
 
+  extension ConnectionTLSPeerTests {
+    /// A record that TLS has read does not make the socket ready, and is not behind it either: the server sends nothing more
+    /// before all was received.
+    @Test("All records that have arrived are received, although nothing follows them")
+    func records() async throws {
+      let transport = try own()
+      for (size, count) in [(1, 100), (4_095, 70), (4_096, 64), (4_097, 65), (16_383, 20), (16_384, 65)] {
+        let expected = Data((0..<size * count).map { UInt8($0 % 251) })
+        for _ in 0..<3 {
+          let url = try peer.url("records", path: "/\(size)/\(count)")
+          let response = try await transport.start(TransportRequest(URLRequest(url: url)))
+          var body = Data()
+          while body.count < expected.count, let chunk = try await response.body.next() { body += chunk }
+          #expect(body == expected, "\(count) records of \(size) bytes")
+          #expect(try await text(transport, peer.url("records", path: "/go")) == "ok")
+          while let chunk = try await response.body.next() { body += chunk }
+          #expect(body.dropFirst(expected.count) == Data("!".utf8))
+        }
+      }
+    }
+  }
+
   /// Another folder in place of the system's authorities, in a separate process.
   private enum SystemFolder {
     private static let folder = "/etc/ssl/certs"

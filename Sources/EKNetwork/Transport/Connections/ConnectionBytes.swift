@@ -13,6 +13,9 @@
       case failed(CurlError.Failure)
     }
 
+    /// The size of what is received, from which on it belongs to a body that arrives quickly.
+    private static let largePiece = 4 * 1024
+
     let socket: Int32
     /// `nil` with neither TLS nor a tunnel: such a connection may last, and does not need them.
     private let handles: CurlHandles?
@@ -33,7 +36,7 @@
       socket = needsHandles ? bare : ekn_socket_replace(bare)
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
-      if !needsHandles { handles.close() }
+      if needsHandles { handles.receiveWithoutLimit() } else { handles.close() }
     }
 
     /// Whether HTTP/2 was negotiated. Requires that something was sent, or was tried to be received.
@@ -42,8 +45,15 @@
     /// Whether there may be bytes that have left the socket and have not been received.
     var mayHoldBytes: Bool { handles != nil }
 
-    /// Whether there may be some now. Otherwise the socket is ready when there is more.
-    var holdsBytes: Bool { handles.map { ekn_easy_may_have_input($0.easy) } ?? false }
+    /// Whether to receive once more before waiting for the socket, which has to be done if TLS may have bytes that have left
+    /// it. Behind a large record (RFC 8446 §5.1) there mostly is another one by now, and receiving nothing takes less than
+    /// waiting.
+    ///
+    /// - Parameter count: The number of bytes that were received.
+    func mayHaveMore(after count: Int) -> Bool {
+      guard let handles else { return false }
+      return count >= Self.largePiece || ekn_easy_may_have_input(handles.easy)
+    }
 
     func send(_ bytes: UnsafeRawBufferPointer) -> Progress {
       guard let handles else {

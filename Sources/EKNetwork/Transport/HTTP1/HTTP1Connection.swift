@@ -188,9 +188,9 @@
         guard let bytes, let transfer, !transfer.loopPauses.contains(.receiving) else { return }
         let (progress, isFull) = receive(transfer, from: bytes)
         switch progress {
-        case .moved:
+        case .moved(let count):
           guard self.transfer != nil else { return }
-          if bytes.holdsBytes || isFull { continue }
+          if isFull || bytes.mayHaveMore(after: count) { continue }
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return lost(transfer, isClosed: true, sendFailure)

@@ -226,7 +226,7 @@
         case .moved(let count):
           received(UnsafeRawBufferPointer(rebasing: eventLoop.receiveBuffer[..<count]))
           // It may be closed now.
-          if failure != nil || self.bytes?.holdsBytes == true { continue }
+          if failure != nil || self.bytes?.mayHaveMore(after: count) == true { continue }
           hasUnreadBytes = false
         case .mustWait: hasUnreadBytes = false
         case .closed: return ended(failure ?? .emptyReply)
