@@ -109,16 +109,13 @@ final class ReconnectingConnection: Sendable {
   /// Returns the next message, from any of the connections. Cancelling the task closes permanently.
   func receive() async throws -> WebSocketMessage? {
     let id = state.withLock { $0.makeID() }
-    return try await withTaskCancellationHandler {
-      try await withCancellableContinuation { receiver in
-        let (outcome, deliverer) = state.withLock { $0.receive(id, receiver) }
-        deliverer?.resume()
-        return outcome.resume(receiver)
-      } leave: { [state] in
-        state.withLock { $0.receivers.remove(id) }
-      }
-    } onCancel: {
-      abandon()
+    return try await withCancellableContinuation { receiver in
+      let (outcome, deliverer) = state.withLock { $0.receive(id, receiver) }
+      deliverer?.resume()
+      return outcome.resume(receiver)
+    } leave: {
+      defer { self.abandon() }
+      return self.state.withLock { $0.receivers.remove(id) }
     }
   }
 

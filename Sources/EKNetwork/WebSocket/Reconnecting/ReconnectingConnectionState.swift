@@ -41,7 +41,6 @@ struct ReconnectingConnectionState {
   mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
-  var isParked: Bool { !parked.isEmpty }
 
   /// Stores a connection that has opened; returns false if none is wanted any more.
   mutating func open(_ socket: WebSocket) -> Bool {

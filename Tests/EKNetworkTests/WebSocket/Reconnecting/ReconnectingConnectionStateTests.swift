@@ -60,7 +60,6 @@ import Testing
       }
       deliverer.resume()
     }
-    #expect(state.withLock { $0.isParked })
     state.withLock { $0.close() }.resume()
     state.withLock { $0.finish(WebSocketError.timedOut) }.resume()
     func receive() async throws -> WebSocketMessage? {
