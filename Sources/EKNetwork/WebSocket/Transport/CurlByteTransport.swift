@@ -72,7 +72,7 @@
       opening = continuation
       phase = .connecting
       number = loop.add(self)
-      guard let capabilities = CurlLibrary.capabilities else { return loopEnd(ByteTransportError.unavailable) }
+      guard let capabilities = CurlLibrary.capabilities else { return loopEnd(URLError(.resourceUnavailable)) }
       do {
         opener = try ConnectionOpener(
           address, capabilities,
@@ -82,7 +82,7 @@
       } catch {
         return loopEnd(error)
       }
-      guard opener != nil else { return loopEnd(ByteTransportError.unavailable) }
+      guard opener != nil else { return loopEnd(URLError(.resourceUnavailable)) }
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
@@ -112,7 +112,7 @@
         opening?.resume()
         opening = nil
       case .failure(let failure) where failure.code == CurlError.timeLimit: loopEnd(WebSocketError.timedOut)
-      case .failure(let failure) where failure.code == CurlError.noResources: loopEnd(ByteTransportError.unavailable)
+      case .failure(let failure) where failure.code == CurlError.noResources: loopEnd(URLError(.resourceUnavailable))
       case .failure(let failure): loopEnd(CurlError.urlError(failure, url: URL(string: address.url)))
       }
     }
