@@ -154,7 +154,7 @@ struct WebSocketTests {
     let socket = try await WebSocket.connect(to: url(server))
     #expect(try await socket.receive() == .text("hello"))
     let reader = Task { try await socket.receive() }
-    while socket.connection.state.withLock({ $0.receiverCount }) == 0 { await Task.yield() }
+    while socket.connection.state.withLock({ $0.receivers.count }) == 0 { await Task.yield() }
     reader.cancel()
     await #expect(throws: CancellationError.self) { try await reader.value }
     #expect(await gone.wait())

@@ -29,8 +29,8 @@ enum NetlinkMessage: Equatable, Sendable {
     /// The indices of the links that it leads through.
     var indices: [Int32]
 
-    /// Whether another route replaces this one.
-    func isReplaced(by other: Route) -> Bool {
+    /// Whether it differs from another route only in where it leads, so that one can replace the other.
+    func hasPlace(of other: Route) -> Bool {
       family == other.family && table == other.table && destination == other.destination
         && destinationLength == other.destinationLength && priority == other.priority
     }
@@ -84,7 +84,7 @@ enum NetlinkMessage: Equatable, Sendable {
     case 4: return .overrun
     case 16: return link(payload, isDumped: flags & 0x2 != 0).map { .link($0) }  // NLM_F_MULTI
     case 17: return link(payload).map { .linkRemoved(index: $0.index) }
-    case 20, 21: return address(payload).map { type == 20 ? .address($0) : .addressRemoved($0) }
+    case 20, 21: return address(payload, isRemoved: type == 21, isDumped: flags & 0x2 != 0)
     case 24, 25: return route(payload).map { type == 24 ? .route($0, replaces: flags & 0x100 != 0) : .routeRemoved($0) }
     default: return nil
     }
@@ -99,7 +99,7 @@ enum NetlinkMessage: Equatable, Sendable {
   }
 
   /// Parses a `struct ifaddrmsg`.
-  private static func address(_ payload: NetlinkBytes) -> Address? {
+  private static func address(_ payload: NetlinkBytes, isRemoved: Bool, isDumped: Bool) -> NetlinkMessage? {
     guard let family = payload.uint8(0), let prefixLength = payload.uint8(1), let shortFlags = payload.uint8(2),
       let scope = payload.uint8(3), let index = payload.int32(4)
     else { return nil }
@@ -115,9 +115,12 @@ enum NetlinkMessage: Equatable, Sendable {
       default: break
       }
     }
-    // IFA_F_DADFAILED: another machine has the address. (A tentative one is announced again once it is not any more.)
-    guard flags & 0x08 == 0, flags & 0x40 == 0 || flags & 0x04 != 0 else { return nil }
-    return Address(family: family, index: index, prefixLength: prefixLength, bytes: bytes)
+    let address = Address(family: family, index: index, prefixLength: prefixLength, bytes: bytes)
+    // IFA_F_DADFAILED: another machine has the address, which may have been in use, as an optimistic one (RFC 4429 §3.3).
+    let hasFailed = flags & 0x08 != 0
+    if isRemoved || hasFailed && !isDumped { return .addressRemoved(address) }
+    // A tentative address that is not optimistic is announced again once it can be used.
+    return hasFailed || flags & 0x40 != 0 && flags & 0x04 == 0 ? nil : .address(address)
   }
 
   /// Parses a `struct rtmsg`.

@@ -9,8 +9,11 @@
     private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
     /// The maximum time for the first responses, in milliseconds. The kernel sends them at once.
     private static let initialTimeout: Int32 = 2_000
+    /// The time between dumps on a machine whose network changes during each of them, in seconds.
+    private static let pause = 2
 
     private let descriptor: Int32
+    private let queue = DispatchQueue(label: "EKNetwork.connectivity")
     private let report: @Sendable (Bool) -> Void
     private let state = Locked(NetlinkState())
     // Resumed once, in `init`, and afterwards only cancelled, which any thread may do.
@@ -22,8 +25,7 @@
       guard descriptor >= 0 else { return nil }
       self.descriptor = descriptor
       self.report = report
-      source = DispatchSource.makeReadSource(
-        fileDescriptor: descriptor, queue: DispatchQueue(label: "EKNetwork.connectivity"))
+      source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       perform(state.withLock { $0.start() })
       // Changes that never stop must not delay the caller for longer than this.
       let end = ContinuousClock.now + .milliseconds(Int64(Self.initialTimeout))
@@ -78,9 +80,12 @@
       case .none: break
       case .report(let isConnected): report(isConnected)
       case .request(let dump, let sequence): request(dump, sequence)
-      case .reportAndRequest(let isConnected, let dump, let sequence):
+      case .reportAndPause(let isConnected):
         report(isConnected)
-        request(dump, sequence)
+        queue.asyncAfter(deadline: .now() + .seconds(Self.pause)) { [weak self] in
+          guard let self else { return }
+          perform(state.withLock { $0.endPause() })
+        }
       }
     }
 
@@ -116,11 +121,11 @@ struct NetlinkState {
     case request(Dump, sequence: UInt32)
     /// Report the connectivity, which is known completely.
     case report(Bool)
-    /// Report the connectivity known so far, and request the dumps again.
-    case reportAndRequest(Bool, Dump, sequence: UInt32)
+    /// Report the connectivity known so far, and call ``endPause()`` after a while.
+    case reportAndPause(Bool)
   }
 
-  /// The number of interrupted dumps after which the incomplete state is reported.
+  /// The number of dumps interrupted in a row after which the incomplete state is reported.
   private static let maximumInterruptions = 16
 
   private var links: [Int32: NetlinkMessage.Link] = [:]
@@ -130,6 +135,7 @@ struct NetlinkState {
   private var sequence: UInt32 = 0
   private var mustStartOver = false
   private var interruptions = 0
+  private var isPaused = false
 
   var isDumping: Bool { !open.isEmpty }
 
@@ -154,14 +160,21 @@ struct NetlinkState {
     return request()
   }
 
+  /// Starts over after a ``Action/reportAndPause(_:)``.
+  mutating func endPause() -> Action {
+    isPaused = false
+    return start()
+  }
+
   mutating func received(_ message: NetlinkMessage) -> Action {
     if isDumping, message.isChange { mustStartOver = true }
+    var isIncomplete = false
     switch message {
     case .link(let link):
       let wasUp = links[link.index]?.isUp
       links[link.index] = link
       // The kernel removes the routes of a link that is brought down without sending a message.
-      if wasUp == true, !link.isUp { return start() }
+      isIncomplete = wasUp == true && !link.isUp
     case .linkRemoved(let index):
       links[index] = nil
       addresses = addresses.filter { $0.index != index }
@@ -169,20 +182,25 @@ struct NetlinkState {
     case .address(let address): addresses.insert(address)
     case .addressRemoved(let address):
       addresses.remove(address)
-      // Nor does it announce that the routes of a link go with its last IPv4 address.
-      if address.family == 2, !addresses.contains(where: { $0.index == address.index && $0.family == 2 }) {
-        return start()
-      }
+      // Nor does it announce that IPv4 routes go with the last address of their link, or, before Linux 6.7, with the one
+      // that is their source.
+      isIncomplete = address.family == 2
     case .route(let route, let replaces):
-      if replaces { routes = routes.filter { !$0.isReplaced(by: route) } }
+      if replaces { routes = routes.filter { !$0.hasPlace(of: route) } }
       routes.insert(route)
-    case .routeRemoved(let route): routes.remove(route)
+    case .routeRemoved(let route):
+      routes.remove(route)
+      // IPv6 routes that differ only in where they lead are one route with several next hops in a dump and when one is
+      // added to them, but are removed one by one.
+      isIncomplete = routes.contains { $0.hasPlace(of: route) }
     case .done(let number, let wasInterrupted):
       guard number == sequence, !open.isEmpty else { return .none }
       if wasInterrupted { mustStartOver = true }
       return dumpEnded()
-    case .overrun: return start()
+    case .overrun: isIncomplete = true
     }
+    // All is dumped after a pause.
+    if isIncomplete, !isPaused { return start() }
     return open.isEmpty ? .report(isConnected) : .none
   }
 
@@ -194,10 +212,10 @@ struct NetlinkState {
       return start()
     }
     guard open.isEmpty else { return request() }
+    isPaused = mustStartOver
+    guard !isPaused else { return .reportAndPause(isConnected) }
     interruptions = 0
-    let isConnected = isConnected
-    guard mustStartOver, case .request(let dump, let sequence) = start() else { return .report(isConnected) }
-    return .reportAndRequest(isConnected, dump, sequence: sequence)
+    return .report(isConnected)
   }
 
   private mutating func request() -> Action {

@@ -94,29 +94,22 @@ private struct GraphQLScanner {
   }
 
   private mutating func skipString() {
-    let isBlock = bytes[index...].starts(with: Array("\"\"\"".utf8))
-    index += isBlock ? 3 : 1
+    let isBlock = isNext("\"\"\"")
+    let (end, escape) = isBlock ? ("\"\"\"", "\\\"\"\"") : ("\"", "\\")
+    index += end.utf8.count
     while index < bytes.count {
-      if isBlock {
-        if bytes[index...].starts(with: Array("\\\"\"\"".utf8)) {
-          index += 4
-        } else if bytes[index...].starts(with: Array("\"\"\"".utf8)) {
-          index += 3
-          return
-        } else {
-          index += 1
-        }
-        continue
-      }
-      if bytes[index] == UInt8(ascii: "\\") {
-        index += 2
+      if isNext(escape) {
+        index += isBlock ? 4 : 2
+      } else if isNext(end) || !isBlock && bytes[index] == 0x0A {
+        index += end.utf8.count
+        return
       } else {
-        let isEnd = bytes[index] == UInt8(ascii: "\"") || bytes[index] == 0x0A
         index += 1
-        if isEnd { return }
       }
     }
   }
+
+  private func isNext(_ text: String) -> Bool { bytes[index...].starts(with: text.utf8) }
 
   private static let nameBytes = ByteSet.alphanumerics(and: "_")
 }

@@ -37,7 +37,9 @@ final class GraphQLSocket: GraphQLSource {
       while let message = try await socket.receive() {
         switch state.withLock({ $0.received(message.text) }) {
         case nil: break
-        case .send(let text)?: try await socket.send(text)
+        case .send(let pong)?:
+          // The results that arrived before the connection ended are still to be read; its end comes after them.
+          do { try await socket.send(pong) } catch is WebSocketError {}
         case .deliver(let data)?: return data
         case .finish?:
           socket.connection.abandon(.normalClosure)

@@ -13,8 +13,6 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   private let maximumLineLength: Int
   private var opening: Task<SocketSession.Carrier, any Error>?
   private(set) var session: SocketSession?
-  /// Counts the calls that end an earlier attempt to connect.
-  private var generation = 0
 
   /// Creates an adapter without a connection.
   ///
@@ -65,7 +63,6 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   /// Closes the connection, if there is one; its stream ends. A call that is still connecting throws
   /// `CancellationError`.
   public func disconnect() {
-    generation += 1
     opening?.cancel()
     opening = nil
     session?.cancel()
@@ -80,7 +77,6 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
 
   /// Opens a connection in a task of its own, which ``disconnect()`` can cancel.
   private func open(_ target: SocketDestination) async throws -> SocketSession.Carrier {
-    let generationAtStart = generation
     let attempt = Task { [options] in try await Self.carrier(to: target, options: target.applied(to: options)) }
     opening = attempt
     let result = await withTaskCancellationHandler {
@@ -88,7 +84,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     } onCancel: {
       attempt.cancel()
     }
-    guard generation == generationAtStart else {
+    guard opening == attempt else {
       // It may have been opened at the last moment.
       if case .success(let carrier) = result { carrier.cancel() }
       throw CancellationError()

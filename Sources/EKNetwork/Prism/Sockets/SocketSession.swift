@@ -190,10 +190,9 @@ struct SocketDestination: Sendable {
   private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
 
   func request() throws -> URLRequest {
-    let name = bracketedHost
     let slash = path.hasPrefix("/") ? "" : "/"
     guard !host.isEmpty, port > 0,
-      let url = URL(string: "\(isSecure ? "wss" : "ws")://\(name):\(port)\(slash)\(path)"),
+      let url = URL(string: "\(isSecure ? "wss" : "ws")://\(bracketedHost):\(port)\(slash)\(path)"),
       url.host != nil, url.port == port, url.user == nil
     else { throw PrismNetworkError.invalidURL }
     var request = URLRequest(url: url)

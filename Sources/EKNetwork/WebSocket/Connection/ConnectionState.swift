@@ -49,9 +49,6 @@ struct ConnectionState {
 
   var isReaderHeld: Bool { reader != nil }
 
-  /// The number of callers that wait for a message.
-  var receiverCount: Int { receivers.count }
-
   /// Whether nothing is being read: the queue is full, and reading ahead has stopped.
   var isReadingStopped: Bool { isReaderHeld && !ahead.isReading }
 

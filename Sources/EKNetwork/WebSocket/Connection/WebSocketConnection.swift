@@ -125,16 +125,13 @@ final class WebSocketConnection: Sendable {
       return message
     }
     let id = state.withLock { $0.makeID() }
-    return try await withTaskCancellationHandler {
-      try await withCancellableContinuation { receiver in
-        let (outcome, reader) = state.withLock { $0.receive(id: id, receiver) }
-        reader?.resume()
-        return outcome.resume(receiver)
-      } leave: { [state] in
-        state.withLock { $0.receivers.remove(id) }
-      }
-    } onCancel: {
-      abandon()
+    return try await withCancellableContinuation { receiver in
+      let (outcome, reader) = state.withLock { $0.receive(id: id, receiver) }
+      reader?.resume()
+      return outcome.resume(receiver)
+    } leave: {
+      defer { self.abandon() }
+      return self.state.withLock { $0.receivers.remove(id) }
     }
   }
 

@@ -132,10 +132,9 @@ struct MessageDecoder {
     if isCompressed {
       // RFC 7692 §7.2.2: the end of the sync flush, which the sender has removed.
       let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
-      let result = tail.withUnsafeBytes { bytes in
-        Result { () throws(ProtocolFailure) in try inflate(bytes) }
+      try tail.withUnsafeBufferPointer { (bytes) throws(ProtocolFailure) in
+        try inflate(UnsafeRawBufferPointer(bytes))
       }
-      try result.get()
       inflater?.endMessage()
     }
     let data = message

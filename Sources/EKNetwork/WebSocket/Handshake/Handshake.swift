@@ -55,7 +55,6 @@ enum Handshake {
       switch error as? ByteTransportError {
       case .failed(let reason)?: throw WebSocketError.connectionLost(reason: reason)
       case .cancelled?: throw WebSocketError.connectionLost(reason: "The connection ended during the handshake")
-      case .unavailable?: throw URLError(.resourceUnavailable)
       case nil: throw error
       }
     }

@@ -70,7 +70,7 @@ final class ReconnectingConnection: Sendable {
     events.yield(.connected(subprotocol: socket.subprotocol))
     waiter?.resume(returning: socket)
     let error = await read(socket, received: received)
-    state.withLock { $0.drop(socket) }?.resume()
+    state.withLock { $0.drop(socket) }?.resume(returning: true)
     return (error, .nanoseconds(Int64(clamping: elapsed.nanoseconds)))
   }
 
@@ -90,35 +90,27 @@ final class ReconnectingConnection: Sendable {
 
   /// Returns whether to read on.
   private func deliver(_ message: WebSocketMessage) async -> Bool {
-    var hasRoom = true
     await withCheckedContinuation { deliverer in
       switch state.withLock({ $0.deliver(message, deliverer) }) {
       case .handOver(let receiver):
         receiver.resume(returning: message)
-        deliverer.resume()
-      case .done: deliverer.resume()
-      case .full:
-        hasRoom = false
-        deliverer.resume()
+        deliverer.resume(returning: true)
+      case .done(let hasRoom): deliverer.resume(returning: hasRoom)
       case .wait: break
       }
     }
-    return hasRoom
   }
 
   /// Returns the next message, from any of the connections. Cancelling the task closes permanently.
   func receive() async throws -> WebSocketMessage? {
     let id = state.withLock { $0.makeID() }
-    return try await withTaskCancellationHandler {
-      try await withCancellableContinuation { receiver in
-        let (outcome, deliverer) = state.withLock { $0.receive(id, receiver) }
-        deliverer?.resume()
-        return outcome.resume(receiver)
-      } leave: { [state] in
-        state.withLock { $0.receivers.remove(id) }
-      }
-    } onCancel: {
-      abandon()
+    return try await withCancellableContinuation { receiver in
+      let (outcome, deliverer) = state.withLock { $0.receive(id, receiver) }
+      deliverer?.resume(returning: true)
+      return outcome.resume(receiver)
+    } leave: {
+      defer { self.abandon() }
+      return self.state.withLock { $0.receivers.remove(id) }
     }
   }
 
@@ -137,7 +129,7 @@ final class ReconnectingConnection: Sendable {
       } catch let error as CancellationError {
         throw error
       } catch {
-        state.withLock { $0.drop(socket) }?.resume()
+        state.withLock { $0.drop(socket) }?.resume(returning: true)
       }
     }
   }

@@ -6,6 +6,8 @@ struct ReconnectingConnectionState {
   typealias Receiver = CheckedContinuation<WebSocketMessage?, any Error>
   typealias Turn = CheckedContinuation<Void, any Error>
   typealias LinkWaiter = CheckedContinuation<WebSocket, any Error>
+  /// What waits until a message is delivered, and then reads on or, without room for the message, gives the connection up.
+  typealias Deliverer = CheckedContinuation<Bool, Never>
 
   private enum Phase {
     case running
@@ -27,7 +29,7 @@ struct ReconnectingConnectionState {
   /// The messages that nobody has read yet: those of lost connections, and one of the open connection, whose deliverer
   /// waits.
   private var parked = MessageQueue()
-  private var deliverer: CheckedContinuation<Void, Never>?
+  private var deliverer: Deliverer?
   var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
   /// The task that reads the connections.
@@ -41,7 +43,6 @@ struct ReconnectingConnectionState {
   mutating func makeID() -> UInt64 { lastID.increment() }
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
-  var isParked: Bool { !parked.isEmpty }
 
   /// Stores a connection that has opened; returns false if none is wanted any more.
   mutating func open(_ socket: WebSocket) -> Bool {
@@ -54,7 +55,7 @@ struct ReconnectingConnectionState {
   ///
   /// - Returns: The deliverer to resume. Its message is kept: the reader may be what sends, and so would wait for the next
   ///   connection, which the deliverer would not open before its message is read. Once too many are kept, it waits.
-  mutating func drop(_ socket: WebSocket) -> CheckedContinuation<Void, Never>? {
+  mutating func drop(_ socket: WebSocket) -> Deliverer? {
     guard link === socket else { return nil }
     link = nil
     return keepsMore ? deliverer.take() : nil
@@ -99,18 +100,17 @@ struct ReconnectingConnectionState {
 
   enum Delivery {
     case handOver(Receiver)
-    /// Resume the deliverer: the message is kept, or dropped because nothing reads any more.
-    case done
-    /// Resume the deliverer: the message is dropped, because too many of lost connections are kept already.
-    case full
+    /// Resume the deliverer: the message is kept, or dropped because nothing reads any more, or because too many of lost
+    /// connections are kept already.
+    case done(hasRoom: Bool)
     case wait
   }
 
-  mutating func deliver(_ message: WebSocketMessage, _ deliverer: CheckedContinuation<Void, Never>) -> Delivery {
+  mutating func deliver(_ message: WebSocketMessage, _ deliverer: Deliverer) -> Delivery {
     if let receiver = receivers.popFirst() { return .handOver(receiver) }
     guard isRunning else {
       if parked.isEmpty { parked.append(message) }
-      return .done
+      return .done(hasRoom: true)
     }
     guard link == nil else {
       parked.append(message)
@@ -118,15 +118,15 @@ struct ReconnectingConnectionState {
       return .wait
     }
     // The connection has been dropped. It receives nothing new, so that little is left of it.
-    guard keepsMore else { return .full }
+    guard keepsMore else { return .done(hasRoom: false) }
     parked.append(message)
-    return .done
+    return .done(hasRoom: true)
   }
 
   /// Returns the next message, and its deliverer to resume.
   mutating func receive(
     _ id: UInt64, _ receiver: Receiver
-  ) -> (WaitOutcome<WebSocketMessage?>, deliverer: CheckedContinuation<Void, Never>?) {
+  ) -> (WaitOutcome<WebSocketMessage?>, deliverer: Deliverer?) {
     if let message = parked.popFirst() { return (.now(message), parked.isEmpty ? deliverer.take() : nil) }
     if case .over(let error) = phase { return (error.map { .fail($0) } ?? .now(nil), nil) }
     receivers.append(receiver, id: id)
@@ -138,11 +138,11 @@ struct ReconnectingConnectionState {
     var link: WebSocket?
     var driver: Task<Void, Never>?
     fileprivate var linkWaiter: LinkWaiter?
-    fileprivate var deliverer: CheckedContinuation<Void, Never>?
+    fileprivate var deliverer: Deliverer?
     fileprivate var waiting = ConnectionState.Waiting()
 
     func resume() {
-      deliverer?.resume()
+      deliverer?.resume(returning: true)
       linkWaiter?.resume(throwing: waiting.sendError)
       waiting.resume()
     }

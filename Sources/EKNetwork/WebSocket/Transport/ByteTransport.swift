@@ -32,14 +32,11 @@ enum ByteTransportError: Error, Equatable {
   /// `cancel()` was called, or the last bytes were sent.
   case cancelled
   case failed(String)
-  /// Neither libcurl nor the Network framework is available.
-  case unavailable
 
   var reason: String {
     switch self {
     case .cancelled: "It was cancelled"
     case .failed(let text): text
-    case .unavailable: "No transport is available"
     }
   }
 }

@@ -21,6 +21,8 @@
     private var watched = Int32(EKN_POLL_NONE)
     /// False from when a read found nothing until the socket is ready again.
     private var mayHaveBytes = true
+    /// Whether an end that TLS does not announce differs from others.
+    private var requiresAnnouncedEnd = false
     private var opening: CheckedContinuation<Void, any Error>?
     private var receiving: CheckedContinuation<[UInt8], any Error>?
     private var outgoing = SendBuffer()
@@ -70,7 +72,7 @@
       opening = continuation
       phase = .connecting
       number = loop.add(self)
-      guard let capabilities = CurlLibrary.capabilities else { return loopEnd(ByteTransportError.unavailable) }
+      guard let capabilities = CurlLibrary.capabilities else { return loopEnd(URLError(.resourceUnavailable)) }
       do {
         opener = try ConnectionOpener(
           address, capabilities,
@@ -80,7 +82,7 @@
       } catch {
         return loopEnd(error)
       }
-      guard opener != nil else { return loopEnd(ByteTransportError.unavailable) }
+      guard opener != nil else { return loopEnd(URLError(.resourceUnavailable)) }
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
@@ -110,7 +112,7 @@
         opening?.resume()
         opening = nil
       case .failure(let failure) where failure.code == CurlError.timeLimit: loopEnd(WebSocketError.timedOut)
-      case .failure(let failure) where failure.code == CurlError.noResources: loopEnd(ByteTransportError.unavailable)
+      case .failure(let failure) where failure.code == CurlError.noResources: loopEnd(URLError(.resourceUnavailable))
       case .failure(let failure): loopEnd(CurlError.urlError(failure, url: URL(string: address.url)))
       }
     }
@@ -133,6 +135,10 @@
       var last = ConnectionBytes.Progress.moved(0)
       while total < buffer.count {
         last = bytes.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[total...]))
+        if !requiresAnnouncedEnd {
+          bytes.requireAnnouncedEnd()
+          requiresAnnouncedEnd = true
+        }
         guard case .moved(let count) = last else { break }
         total += count
         // The socket is ready again if there is more.
@@ -147,6 +153,10 @@
         receiving = nil
         continuation.resume(returning: [UInt8](UnsafeRawBufferPointer(rebasing: buffer[..<total])))
       case .moved, .closed:
+        // RFC 8446 §6.1: anybody on the way could have ended it.
+        guard bytes.isEndAnnounced else {
+          return loopEnd(ByteTransportError.failed("The connection ended without the closing alert of TLS"))
+        }
         receiving = nil
         continuation.resume(returning: [])
       case .mustWait: break

@@ -43,10 +43,17 @@
         ("ip addr del 192.0.2.1/24 dev v0", false),
         // The routes have gone with the address.
         ("ip addr add 192.0.2.1/24 dev v0", false),
+        ("ip addr add 198.18.0.1/24 dev v0; ip route add default via 198.18.0.2 src 198.18.0.1", true),
+        // The route has gone with its source.
+        ("ip addr del 198.18.0.1/24 dev v0", false),
         ("ip route add 198.51.100.0/24 via 192.0.2.2", true),
         ("ip link del v0", false),
         ("ip link add v2 type veth peer name v3; ip link set v2 up; ip link set v3 up", false),
         ("ip -6 addr add 2001:db8::1/64 dev v2 nodad; ip -6 route add default via 2001:db8::2", true),
+        ("ip -6 route append default via 2001:db8::3", true),
+        ("ip -6 route del default via 2001:db8::2", true),
+        ("ip -6 route del default via 2001:db8::3", false),
+        ("ip -6 route add default via 2001:db8::2", true),
         ("ip link set v2 down", false),
       ]
       var last = false

@@ -288,6 +288,28 @@ import Testing
     #expect(server.requests.first?.header("X-App") == "1")
   }
 
+  /// Nor is a ping before them an error, to which no pong can be sent any more.
+  @Test func resultsBeforeCloseFrameAreNotLost() async throws {
+    let messages = [next(1), #"{"type":"ping"}"#, next(2), #"{"type":"complete","id":"1"}"#]
+    let hasClosed = Gate()
+    server.route("/graphql") { request in
+      .webSocket(request, subprotocol: "graphql-transport-ws") { peer in
+        guard peer.readFrame() != nil else { return }
+        peer.send(#"{"type":"connection_ack"}"#)
+        guard peer.readFrame() != nil else { return }
+        for message in messages { peer.send(message) }
+        peer.close(1000)
+        while let frame = peer.readFrame(), frame.opcode != 8 {}
+        hasClosed.open()
+      }
+    }
+    var results = client().subscribe(query, as: Answer.self).makeAsyncIterator()
+    #expect(try await results.next()?.data?.a == 1)
+    #expect(await hasClosed.wait())
+    #expect(try await results.next()?.data?.a == 2)
+    #expect(try await results.next() == nil)
+  }
+
   @Test func prematureEndOfSubscriptionThrows() async throws {
     func run() async throws { for try await _ in client().subscribe(query, as: Answer.self) {} }
     serveSocket([#"{"type":"error","id":"1","payload":[{"message":"no"}]}"#])

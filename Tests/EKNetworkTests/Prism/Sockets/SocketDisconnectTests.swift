@@ -79,7 +79,7 @@ struct SocketDisconnectTests {
     let socket = try await WebSocket.connect(to: server.url("/"), options: options)
     let session = SocketSession(.webSocket(socket), maximumLineLength: 100)
     let reader = Task { await session.next() }
-    while socket.connection.state.withLock({ $0.receiverCount }) == 0 { await Task.yield() }
+    while socket.connection.state.withLock({ $0.receivers.count }) == 0 { await Task.yield() }
     session.cancel()
     #expect(await reader.value == nil)
   }
@@ -128,7 +128,7 @@ struct SocketDisconnectTests {
     let socket = try await WebSocket.connect(to: server.url("/"))
     let session = SocketSession(.webSocket(socket), maximumLineLength: 100)
     let reader = Task { await session.next() }
-    while socket.connection.state.withLock({ $0.receiverCount }) == 0 { await Task.yield() }
+    while socket.connection.state.withLock({ $0.receivers.count }) == 0 { await Task.yield() }
     reader.cancel()
     #expect(await reader.value == nil)
     #expect(await session.failure == nil)

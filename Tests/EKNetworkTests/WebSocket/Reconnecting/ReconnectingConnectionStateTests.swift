@@ -52,15 +52,15 @@ import Testing
   @Test("After the end, sending throws its error, and a kept message can still be received")
   func ending() async throws {
     let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
-    await withCheckedContinuation { (deliverer: CheckedContinuation<Void, Never>) in
+    let hasRoom = await withCheckedContinuation { (deliverer: ReconnectingConnectionState.Deliverer) in
       // There is no connection, so it is one that is left of a lost connection.
-      guard case .done = state.withLock({ $0.deliver(.text("kept"), deliverer) }) else {
+      guard case .done(let hasRoom) = state.withLock({ $0.deliver(.text("kept"), deliverer) }) else {
         Issue.record("It waits")
         return
       }
-      deliverer.resume()
+      deliverer.resume(returning: hasRoom)
     }
-    #expect(state.withLock { $0.isParked })
+    #expect(hasRoom)
     state.withLock { $0.close() }.resume()
     state.withLock { $0.finish(WebSocketError.timedOut) }.resume()
     func receive() async throws -> WebSocketMessage? {
@@ -83,12 +83,12 @@ import Testing
   func leftMessages() async throws {
     let state = Locked(ReconnectingConnectionState(maximumCount: 10, maximumBytes: 10))
     func deliver(_ message: WebSocketMessage) async -> Bool {
-      var isKept = false
-      await withCheckedContinuation { (deliverer: CheckedContinuation<Void, Never>) in
-        if case .done = state.withLock({ $0.deliver(message, deliverer) }) { isKept = true }
-        deliverer.resume()
+      await withCheckedContinuation { (deliverer: ReconnectingConnectionState.Deliverer) in
+        guard case .done(let hasRoom) = state.withLock({ $0.deliver(message, deliverer) }) else {
+          return deliverer.resume(returning: false)
+        }
+        deliverer.resume(returning: hasRoom)
       }
-      return isKept
     }
     #expect(await deliver(.text("a")))
     #expect(await deliver(.binary(Data(count: 16 << 20))))
