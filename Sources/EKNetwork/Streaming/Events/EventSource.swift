@@ -323,7 +323,8 @@ public enum EventStreamError: LocalizedError, ClassifiedError, Equatable, Sendab
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
-    case .unexpectedContentType(let type): "Expected text/event-stream, received \(type ?? "no Content-Type")"
+    case .unexpectedContentType(let type):
+      "Expected text/event-stream, received \(type.map { FailedExchange.inOneLine($0.prefix(80)) } ?? "no Content-Type")"
     case .unexpectedStatus(let status): "An event stream cannot have the status code \(status)"
     }
   }
