@@ -88,10 +88,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
           }
           let error: (any Error)?
           do {
-            if let event = try await reader.next() {
-              state.received()
-              return event
-            }
+            if let event = try await reader.next() { return event }
             error = nil
           } catch let failure {
             error = failure
