@@ -66,7 +66,7 @@ public final class RateLimiter: NetworkMiddleware {
   private let clock: RateLimitClock
 
   /// - Parameters:
-  ///   - requests: The maximum number of requests to one origin in any `period`, up to 100,000. Defaults to `nil`: only
+  ///   - requests: The maximum number of requests to one origin in any `period`, from 1 to 100,000. Defaults to `nil`: only
   ///     the server's limits apply.
   ///   - period: The period of that limit. Defaults to one second.
   ///   - maximumWait: The maximum time that a request waits for its turn; one that would have to wait longer is refused
