@@ -386,7 +386,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var headers: [String: String]? {
     var headers = HeaderFields.joined(base.headers, base.headerFields) ?? [:]
     if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }
-    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-store" }
+    // RFC 9111 §5.2.1: `no-store` does not keep a cache on the way from repeating a stream that it has stored already.
+    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-cache, no-store" }
     guard let lastEventID else { return headers }
     for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
     headers["Last-Event-ID"] = lastEventID.isEmpty ? nil : lastEventID
