@@ -20,7 +20,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
   init(
     request: Request, clock: any Clock<Duration>, policy: EventReconnectPolicy, options: EventSourceOptions,
-    defaults: @escaping () -> ClientDefaults? = { nil },
+    defaults: @escaping () -> ClientDefaults?,
     stream: nonisolated(nonsending) @escaping (EventStreamRequest<Request>) async throws -> StreamingResponse
   ) {
     self.request = request
