@@ -22,7 +22,7 @@ struct FailedExchange {
     var parts: [String] = []
     let exchange = [request.isEmpty ? nil : request, status.map { "status \($0)" }].compactMap(\.self)
     if !exchange.isEmpty { parts.append(exchange.joined(separator: ", ")) }
-    let type = contentType.map { $0.mediaType.prefix(80) + ", " } ?? ""
+    let type = contentType.map { Self.inOneLine($0.mediaType.prefix(80)) + ", " } ?? ""
     if let data {
       parts.append("\(type)\(data.count) bytes" + (quotesBody ? Self.excerpt(of: data).map { ": \($0)" } ?? "" : ""))
     }
@@ -39,7 +39,7 @@ struct FailedExchange {
     return inOneLine(text) + (isCut ? "…" : "")
   }
 
-  fileprivate static func inOneLine(_ text: String) -> String {
+  static func inOneLine(_ text: some StringProtocol) -> String {
     var line = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
       switch scalar.properties.generalCategory {

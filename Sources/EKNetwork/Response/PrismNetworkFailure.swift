@@ -141,14 +141,17 @@ public struct PrismNetworkFailure: LocalizedError, Redacted, ResponseHeaderField
   }
   /// What the exchange does not say. Not the text of an error that is not known, which may contain anything.
   private var cause: String? {
-    switch underlyingError {
-    case let error as DecodingError: error.reason
-    case let error as URLError: error.localizedDescription
-    case let error as InvalidHeaderError: error.errorDescription
-    case is HTTPError, is NetworkError: nil
-    case let error as any ClassifiedError & LocalizedError: error.errorDescription
-    default: nil
-    }
+    let text: String? =
+      switch underlyingError {
+      case let error as DecodingError: error.reason
+      case let error as URLError: error.localizedDescription
+      case let error as InvalidHeaderError: error.errorDescription
+      case is HTTPError, is NetworkError: nil
+      case let error as any ClassifiedError & LocalizedError: error.errorDescription
+      default: nil
+      }
+    // The peer may have sent a part of it, such as the reason for closing a WebSocket.
+    return text.map { FailedExchange.inOneLine($0) }
   }
   /// The reason for the error.
   public var failureReason: String? { error.failureReason }

@@ -103,9 +103,9 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
 /// The elements of a response body in one of its forms, pulled by the iterating task.
 ///
 /// An element that has already arrived costs a function call, a fraction of its cost with `AsyncThrowingStream`. The
-/// sequence is read once, by one loop at a time: a second loop continues where the first one stopped. Leaving the loop
-/// and releasing the sequence, or cancelling the task, ends the exchange: an HTTP/1.1 connection is closed, an HTTP/2
-/// stream is reset.
+/// sequence is read once, by one loop at a time: a second loop continues where the first one stopped, and ends at once if
+/// that has thrown an error. Leaving the loop and releasing the sequence, or cancelling the task, ends the exchange: an
+/// HTTP/1.1 connection is closed, an HTTP/2 stream is reset.
 public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   // Closures, because calling them does not involve the type `Element` at run time.
   private let ready: @Sendable () -> Element?

@@ -89,6 +89,10 @@ import Testing
         == Quota(name: "a", remaining: Int(clamping: 2_147_483_648 as Int64), reset: .seconds(2_147_483_648 as Int64)))
     let reset = report(["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": digits]).quotas.first?.reset
     #expect(reset == .seconds(31_536_000))
+    for (length, count) in [(RateLimitFields.maximumNameLength, 1), (RateLimitFields.maximumNameLength + 1, 0)] {
+      let name = String(repeating: "n", count: length)
+      #expect(report(["RateLimit": "\(name);r=0;t=9"]).quotas.count == count)
+    }
     let many = (0..<1_000).map { "\"\($0)\";r=0;t=9" }.joined(separator: ",")
     #expect(report(["RateLimit": many]).quotas.count == RateLimitReport.maximumQuotas)
   }

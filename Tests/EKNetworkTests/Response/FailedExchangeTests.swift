@@ -139,12 +139,26 @@ import Testing
     #expect(text(Data("a\r\nb\u{202E}c".utf8)) == "status 500; 8 bytes: a  b c")
     #expect(text(Data([0xFF, 0xFE, 0x41])) == "status 500; 3 bytes")
     #expect(text(Data([0x41, 0])) == "status 500; 2 bytes")
+    // Nor is a line forged in a field.
+    let typed = FailedExchange(status: 500, contentType: "A/B\u{202E}\u{85}c; d=e", data: Data()).text
+    #expect(typed == "status 500; a/b  c, 0 bytes")
     // A character is not cut.
     for offset in 0..<4 {
       let long = Data((String(repeating: "a", count: 252 + offset) + "😀😀").utf8)
       #expect(text(long).hasSuffix(offset == 0 ? "a😀…" : "a…"), "\(offset)")
       #expect(!text(long).contains("\u{FFFD}"))
     }
+  }
+
+  /// The reason for closing a WebSocket, and the type of what should be events, are the peer's words.
+  @Test func causeIsOneLine() {
+    let closed = WebSocketError.closed(code: .goingAway, reason: "a\r\nb\u{2028}c")
+    let failure = PrismNetworkFailure(.noConnectivity, because: closed)
+    #expect(failure.description.hasSuffix("): a  b c"))
+    let type = EventStreamError.unexpectedContentType("a/b\u{85}" + String(repeating: "c", count: 1_000))
+    let text = "Expected text/event-stream, received a/b " + String(repeating: "c", count: 76)
+    #expect(type.errorDescription == text)
+    #expect(PrismNetworkFailure(.invalidResponse, because: type).description.hasSuffix(text))
   }
 
   @Test func failureOfAnEndpointSaysWhere() async throws {

@@ -7,6 +7,9 @@ enum RateLimitFields {
   private typealias Quota = RateLimitReport.Quota
   private typealias Member = (name: String, parameters: [String: String])
 
+  /// The maximum length of a name, which is kept for each client of the server.
+  static let maximumNameLength = 256
+
   static func quotas(now: Date, field: (String) -> String?) -> [RateLimitReport.Quota] {
     if let value = field("RateLimit") {
       return combined(value) ?? items(value, policies: field("RateLimit-Policy"))
@@ -22,6 +25,7 @@ enum RateLimitFields {
     var known: [String: [String: String]] = [:]
     for (name, parameters) in list(policies ?? "") { known[name] = parameters }
     return list(value).compactMap { name, parameters in
+      guard name.utf8.count <= maximumNameLength else { return nil }
       let policy = known[name] ?? [:]
       // Quotas of bytes and of concurrent requests are not counted here.
       guard policy["qu"].map({ Substring($0).unquoted() }) ?? "requests" == "requests" else { return nil }

@@ -63,10 +63,9 @@ public final class RateLimiter: NetworkMiddleware {
 
   let line: RateLimitLine
   private let client: (@Sendable (URLRequest) -> String)?
-  private let clock: RateLimitClock
 
   /// - Parameters:
-  ///   - requests: The maximum number of requests to one origin in any `period`, up to 100,000. Defaults to `nil`: only
+  ///   - requests: The maximum number of requests to one origin in any `period`, from 1 to 100,000. Defaults to `nil`: only
   ///     the server's limits apply.
   ///   - period: The period of that limit. Defaults to one second.
   ///   - maximumWait: The maximum time that a request waits for its turn; one that would have to wait longer is refused
@@ -90,7 +89,6 @@ public final class RateLimiter: NetworkMiddleware {
   /// Creates a rate limiter with a custom clock, for tests.
   init(_ rules: RateLimitRules, clock: RateLimitClock, client: (@Sendable (URLRequest) -> String)? = nil) {
     line = RateLimitLine(rules, clock: clock)
-    self.clock = clock
     self.client = client
   }
 
@@ -109,7 +107,7 @@ public final class RateLimiter: NetworkMiddleware {
     }
     do {
       let response = try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
-      let report = RateLimitReport(status: response.statusCode, now: clock.date()) {
+      let report = RateLimitReport(status: response.statusCode, now: Date()) {
         response.value(forHTTPHeaderField: $0)
       }
       line.leave(key, of: generation, report: response.isStored ? .notSent : report)
@@ -178,13 +176,10 @@ extension RateLimitReport {
 struct RateLimitClock: Sendable {
   let now: @Sendable () -> Duration
   let sleep: @Sendable (_ until: Duration) async throws -> Void
-  /// Returns the date that dates in header fields are compared with.
-  let date: @Sendable () -> Date
 
-  init<C: Clock>(_ clock: C, date: @escaping @Sendable () -> Date = { Date() }) where C.Duration == Duration {
+  init<C: Clock>(_ clock: C) where C.Duration == Duration {
     let start = clock.now
     now = { start.duration(to: clock.now) }
     sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
-    self.date = date
   }
 }

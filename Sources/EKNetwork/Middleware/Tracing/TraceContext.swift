@@ -109,7 +109,8 @@ enum TraceState {
   /// At least 512 characters have to be propagated (§3.3.1.5); a field of arbitrary length is not.
   private static let maximumLength = 8_192
 
-  /// Returns the list without blanks around its members and without empty ones; `nil` if it is empty or not valid.
+  /// Returns the list without blanks around its members, without empty ones, and with the first of those with the same key;
+  /// `nil` if it is empty or not valid.
   static func valid(_ value: String) -> String? {
     guard value.utf8.count <= maximumLength else { return nil }
     var keys: Set<Substring> = []
@@ -119,29 +120,18 @@ enum TraceState {
       if member.isEmpty { continue }
       guard let equals = member.firstIndex(of: "=") else { return nil }
       let (key, text) = (member[..<equals], member[member.index(after: equals)...])
-      guard isKey(key.utf8), isValue(text.utf8), keys.insert(key).inserted else { return nil }
-      members.append(String(member))
+      guard isKey(key.utf8), isValue(text.utf8) else { return nil }
+      // The first is the most recent. Its repetition is the fault of one system, and must not hide the data of all others.
+      if keys.insert(key).inserted { members.append(String(member)) }
     }
     guard !members.isEmpty, members.count <= maximumMembers else { return nil }
     return members.joined(separator: ",")
   }
 
-  /// Returns whether a key is valid: `key`, or `tenant@system`.
+  /// Returns whether a key is valid, as in level 2: level 1 had stricter rules for the `@` between a tenant and a system.
   private static func isKey(_ key: Substring.UTF8View) -> Bool {
-    let parts = key.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-    switch parts.count {
-    case 1: return isName(parts[0], length: 256, startsWithDigit: false)
-    case 2:
-      return isName(parts[0], length: 241, startsWithDigit: true)
-        && isName(parts[1], length: 14, startsWithDigit: false)
-    default: return false
-    }
-  }
-
-  private static func isName(_ name: Substring.UTF8View, length: Int, startsWithDigit: Bool) -> Bool {
-    guard let first = name.first, name.count <= length else { return false }
-    guard isLetter(first) || (startsWithDigit && first.isDigit) else { return false }
-    return name.allSatisfy { isLetter($0) || $0.isDigit || "_-*/".utf8.contains($0) }
+    guard let first = key.first, key.count <= 256, isLetterOrDigit(first) else { return false }
+    return key.allSatisfy { isLetterOrDigit($0) || "_-*/@".utf8.contains($0) }
   }
 
   /// Returns whether a value is valid: printable ASCII without `,` and `=`. Trailing blanks are trimmed already.
@@ -152,7 +142,9 @@ enum TraceState {
       }
   }
 
-  private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+  }
 }
 
 /// Middleware that adds `traceparent` and `tracestate` (W3C Trace Context) to requests, so that the work of the server

@@ -20,7 +20,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
   init(
     request: Request, clock: any Clock<Duration>, policy: EventReconnectPolicy, options: EventSourceOptions,
-    defaults: @escaping () -> ClientDefaults? = { nil },
+    defaults: @escaping () -> ClientDefaults?,
     stream: nonisolated(nonsending) @escaping (EventStreamRequest<Request>) async throws -> StreamingResponse
   ) {
     self.request = request
@@ -88,10 +88,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
           }
           let error: (any Error)?
           do {
-            if let event = try await reader.next() {
-              state.received()
-              return event
-            }
+            if let event = try await reader.next() { return event }
             error = nil
           } catch let failure {
             error = failure
@@ -323,7 +320,8 @@ public enum EventStreamError: LocalizedError, ClassifiedError, Equatable, Sendab
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
-    case .unexpectedContentType(let type): "Expected text/event-stream, received \(type ?? "no Content-Type")"
+    case .unexpectedContentType(let type):
+      "Expected text/event-stream, received \(type.map { FailedExchange.inOneLine($0.prefix(80)) } ?? "no Content-Type")"
     case .unexpectedStatus(let status): "An event stream cannot have the status code \(status)"
     }
   }
@@ -388,7 +386,8 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var headers: [String: String]? {
     var headers = HeaderFields.joined(base.headers, base.headerFields) ?? [:]
     if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }
-    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-store" }
+    // RFC 9111 §5.2.1: `no-store` does not keep a cache on the way from repeating a stream that it has stored already.
+    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-cache, no-store" }
     guard let lastEventID else { return headers }
     for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
     headers["Last-Event-ID"] = lastEventID.isEmpty ? nil : lastEventID

@@ -17,7 +17,6 @@ struct EventSourceState {
   private var waits = 0
   private var isOpen = false
   private var hasOpened = false
-  private var hasReceived = false
   private var reconnectionTime: Duration?
   /// The ID of the last event, for `Last-Event-ID`; `nil` if there was none, and empty if the server has reset it.
   private(set) var lastEventID: String?
@@ -35,12 +34,9 @@ struct EventSourceState {
   mutating func opened() {
     isOpen = true
     hasOpened = true
-    hasReceived = false
     failures = 0
     waits = 0
   }
-
-  mutating func received() { hasReceived = true }
 
   /// Records that the owner has closed the open stream in order to reconnect.
   mutating func interrupted(parser: EventStreamParser?) {
@@ -82,9 +78,8 @@ struct EventSourceState {
     if let maximum = policy.maximumFailures, failures > max(maximum, 0) {
       return .fail(error ?? URLError(.networkConnectionLost))
     }
-    var delay = delay(random: random)
     // Do not hammer a server that opens streams and ends them at once without requesting a delay.
-    if wasOpen, !hasReceived { delay = max(delay, Self.shortestDelay) }
+    let delay = max(delay(random: random), Self.shortestDelay)
     return .reconnect(after: max(delay, min(retryAfter ?? .zero, policy.maximumDelay)))
   }
 

@@ -25,6 +25,7 @@ import Testing
     let requests = server.requests
     #expect(requests.map { $0.headers["Last-Event-ID"] } == [nil, "2", "2", "2"])
     #expect(requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+    #expect(requests.allSatisfy { $0.headers["Cache-Control"] == "no-cache, no-store" })
     #expect(clock.sleeps.first == .milliseconds(700))
     #expect(clock.sleeps.count == 3)
   }

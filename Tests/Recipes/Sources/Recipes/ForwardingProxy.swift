@@ -40,19 +40,33 @@ struct ForwardingProxy: RouterMiddleware {
         } : ResponseBody())
   }
 
+  /// Returns the URL of a request's target; `nil` if that is no path (RFC 9112 §3.2.1): `m://a` would make another host of
+  /// `https://example.co`.
+  static func url(of target: String, at upstream: URL) -> URL? {
+    guard target.hasPrefix("/") else { return nil }
+    let base = upstream.absoluteString
+    return URL(string: (base.hasSuffix("/") ? String(base.dropLast()) : base) + target)
+  }
+
   /// Repeated fields stay separate. Those of the connection are not those of the next one (RFC 9110 §7.6.1).
   private static func fields(of list: HeaderFieldList) -> HTTPFields {
+    let own = namesOfConnection(list.values(for: "Connection"))
     var fields = HTTPFields()
-    for field in list where !ofConnection.contains(field.name.lowercased()) {
+    for field in list where !own.contains(field.name.lowercased()) {
       if let name = HTTPField.Name(field.name) { fields.append(HTTPField(name: name, value: field.value)) }
     }
     return fields
   }
 
-  private static let ofConnection: Set<String> = [
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-    "transfer-encoding", "upgrade",
-  ]
+  /// Returns the names of the fields that are for one connection only, with those that its `Connection` fields name.
+  private static func namesOfConnection(_ connection: [String]) -> Set<String> {
+    let named = connection.joined(separator: ",").lowercased().split(separator: ",")
+    let own: Set<String> = [
+      "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+      "transfer-encoding", "upgrade",
+    ]
+    return own.union(named.map { $0.trimmingCharacters(in: .whitespaces) })
+  }
 
   private struct Forwarded: NetworkRequest {
     typealias Response = EmptyResponse
@@ -68,8 +82,7 @@ struct ForwardingProxy: RouterMiddleware {
     let decodesContent = false
 
     init(_ request: Request, to upstream: URL) throws {
-      let base = upstream.absoluteString
-      guard let url = URL(string: (base.hasSuffix("/") ? String(base.dropLast()) : base) + request.uri.string) else {
+      guard let url = ForwardingProxy.url(of: request.uri.string, at: upstream) else {
         throw Hummingbird.HTTPError(.badRequest)
       }
       targetURL = url
@@ -77,11 +90,10 @@ struct ForwardingProxy: RouterMiddleware {
       // A method that the library does not know is not repeated.
       method = HTTPMethod(rawValue: methodName) ?? .post
 
-      let named = request.headers[values: .connection].joined(separator: ",").lowercased().split(separator: ",")
-        .map { $0.trimmingCharacters(in: .whitespaces) }
+      let own = ForwardingProxy.namesOfConnection(request.headers[values: .connection])
+        .union(["content-length", "expect"])
       var fields: [(name: String, value: String)] = request.headers.compactMap { field in
-        let name = field.name.canonicalName
-        let isOwn = ofConnection.contains(name) || named.contains(name) || ["content-length", "expect"].contains(name)
+        let isOwn = own.contains(field.name.canonicalName)
         return isOwn ? nil : (field.name.rawName, field.value)
       }
       // What the client has not said must not be said in its name.

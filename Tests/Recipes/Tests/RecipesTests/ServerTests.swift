@@ -104,6 +104,9 @@ import Testing
       headers.append(HTTPField(name: .setCookie, value: "a=1"))
       headers.append(HTTPField(name: .setCookie, value: "b=2; Path=/"))
       headers[.location] = "/elsewhere"
+      // A field for the connection to the proxy only.
+      headers[.connection] = "X-Hop"
+      if let name = HTTPField.Name("X-Hop") { headers[name] = "secret" }
       let seen = request.headers[.cookie] ?? "no cookie"
       return Response(
         status: .init(code: 302, reasonPhrase: "Found"), headers: headers,
@@ -119,6 +122,7 @@ import Testing
         #expect(response.statusCode == 302)
         #expect(response.values(for: "Set-Cookie") == ["a=1", "b=2; Path=/"])
         #expect(response.trailers.value(for: "X-Sum") == "9")
+        #expect(response.values(for: "X-Hop").isEmpty)
       }
       let fresh = NetworkManager(baseURL: manager.baseURL(), session: URLSession(configuration: .ephemeral))
       let seen = try await fresh.send(Post(path: "/teapot", method: .get))
@@ -150,6 +154,14 @@ import Testing
         #expect(response.value(forHTTPHeaderField: "Content-Type") == "a/b")
         #expect(response.value(forHTTPHeaderField: "Server")?.hasPrefix("1.1 proxy") == true)
       }
+    }
+  }
+
+  @Test func aForwardingProxyForwardsPathsOnly() throws {
+    let upstream = try #require(URL(string: "https://api.example.co"))
+    #expect(ForwardingProxy.url(of: "/a?b=c", at: upstream)?.absoluteString == "https://api.example.co/a?b=c")
+    for target in ["m://a/", "@a.example/", ".a.example/", "*", ""] {
+      #expect(ForwardingProxy.url(of: target, at: upstream) == nil)
     }
   }
 
