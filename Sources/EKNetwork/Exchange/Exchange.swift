@@ -149,21 +149,15 @@ struct Exchange: Sendable {
   func complete(_ end: Repeatability) -> Repeatability {
     var end = end
     if wasCarriedOut?.withLock({ $0 }) == true { end.fate = .carriedOut }
-    guard let hidden = hiddenFate else { return end }
+    guard let hidden = transport.hiddenFate else { return end }
     // It is that of requests which are not idempotent.
     return Repeatability(isIdempotent: false, fate: max(end.fate, hidden), kind: end.kind)
   }
 
   /// Records what middleware has sent before the last request, for a call that records its own end.
   func recordHidden() {
-    guard let hidden = hiddenFate else { return }
+    guard let hidden = transport.hiddenFate else { return }
     PrismNetworkFailure.recordEnd(Repeatability(isIdempotent: false, fate: hidden, kind: nil))
-  }
-
-  /// The fate of requests that middleware has sent besides the last one, if the server may have carried one of them out.
-  private var hiddenFate: Repeatability.Fate? {
-    let fate = (transport as? MiddlewareTransport)?.hiddenFate.withLock { $0 }
-    return fate == .notCarriedOut ? nil : fate
   }
 
   /// Records the success of an attempt for the operation that the call is part of.
@@ -171,7 +165,9 @@ struct Exchange: Sendable {
   /// - Parameter isComplete: Whether the response is complete: the body of a stream may still fail.
   @inline(never)
   func recordSuccess(of request: HTTPRequest, isComplete: Bool) {
-    record(Repeatability(isIdempotent: isIdempotent(request), fate: isComplete ? .carriedOut : .unknown, kind: nil))
+    record(
+      complete(
+        Repeatability(isIdempotent: isIdempotent(request), fate: isComplete ? .carriedOut : .unknown, kind: nil)))
   }
 
   /// Records the end of an attempt for the operation that the call is part of.

@@ -10,7 +10,7 @@ struct MiddlewareTransport: WrappingTransport {
   let owner: String
   /// What is known about the effect of requests that are not idempotent, of which an attempt does not report the end: middleware
   /// may send several, and return a response of its own. That of the last one is included, unless it was carried out.
-  let hiddenFate = Locked(Repeatability.Fate.notCarriedOut)
+  let fateOfOthers = Locked(Repeatability.Fate.notCarriedOut)
 
   var sessionSettings: SessionSettings {
     let settings = wire.sessionSettings
@@ -61,7 +61,7 @@ struct MiddlewareTransport: WrappingTransport {
     return try response.transportResponse(url: hop.sent.url)
   }
 
-  private func hide(_ fate: Repeatability.Fate) { hiddenFate.withLock { $0 = max($0, fate) } }
+  private func hide(_ fate: Repeatability.Fate) { fateOfOthers.withLock { $0 = max($0, fate) } }
 
   /// The destination of a request without its query, which may hold a signature.
   private struct Destination: Equatable {
@@ -72,6 +72,14 @@ struct MiddlewareTransport: WrappingTransport {
       origin = Origin(url)
       path = url.path(percentEncoded: true)
     }
+  }
+}
+
+extension Transport {
+  /// The fate of requests that middleware has sent besides the last one, if the server may have carried one of them out.
+  var hiddenFate: Repeatability.Fate? {
+    let fate = (self as? MiddlewareTransport)?.fateOfOthers.withLock { $0 }
+    return fate == .notCarriedOut ? nil : fate
   }
 }
 

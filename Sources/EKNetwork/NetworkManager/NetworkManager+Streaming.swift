@@ -22,7 +22,10 @@ extension NetworkManager: NetworkStreaming {
   nonisolated(nonsending) func stream<T: NetworkRequest>(
     _ request: T, _ token: AccessToken, isSubscription: Bool = false, wasCarriedOut: Locked<Bool>? = nil
   ) async throws -> StreamingResponse {
-    let response = try await runner(over: streamingTransport, token: token.renewal).stream(
+    let runner = runner(over: streamingTransport, token: token.renewal)
+    // What attempt middleware has sent before the last request counts as well.
+    defer { if runner.transport.hiddenFate == .carriedOut { wasCarriedOut?.withLock { $0 = true } } }
+    let response = try await runner.stream(
       request, baseURL: baseURL, accessToken: token.read, isSubscription: isSubscription,
       wasCarriedOut: wasCarriedOut)
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw StreamingError.invalidResponse }

@@ -90,7 +90,9 @@
       // Sending failed; TLS did not shut down.
       case 55, 80: .networkConnectionLost
       case 56: receiveCode(failure)
-      // A line is too long, in older and in newer versions.
+      case noResources: .resourceUnavailable
+      // A line is too long, in older and in newer versions. Without a proxy there is none, and libcurl has no memory.
+      case 27 where !failure.hasProxy: .resourceUnavailable
       case 27, 100, excess: .dataLengthExceedsMaximum
       case timeLimit: .timedOut
       case handshakeFailure: handshakeCode(failure)

@@ -216,7 +216,7 @@ struct ReconnectRetryState {
     if let lasted, lasted >= policy.maximumDelay { failures = 0 }
     failures += 1
     if let maximum = policy.maximumFailures, failures > maximum { return .stop(error) }
-    let own = backoff.delay(beforeRetry: failures - 1, after: error, random: policy.random)
+    let own = max(Self.shortestDelay, backoff.delay(beforeRetry: failures - 1, after: error, random: policy.random))
     return .retry(after: max(own, min(RetryAfter.delay(in: error, now: now) ?? .zero, policy.maximumDelay)))
   }
 

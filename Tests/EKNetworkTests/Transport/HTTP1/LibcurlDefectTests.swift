@@ -170,6 +170,11 @@
     }
 
     /// Without a proxy libcurl reads no response.
+    /// A later attempt may have what this one lacks.
+    @Test(arguments: [2, 27]) func lackOfMemoryIsTemporary(_ code: Int) {
+      #expect(CurlError.urlErrorCode(CurlError.Failure(code: code, text: "")) == .resourceUnavailable)
+    }
+
     @Test(arguments: [27, 43, 100]) func messageBlamesNoProxyThatThereIsNot(_ code: Int) {
       #expect(CurlError.text(CurlError.Failure(code: code, text: "Out of memory")) == "Out of memory")
       #expect(CurlError.text(CurlError.Failure(code: code, text: "Out of memory", hasProxy: true)).contains("proxy"))

@@ -39,6 +39,12 @@ import Testing
     }
   }
 
+  @Test("No delay is shorter than 100 ms, whatever the jitter")
+  func shortest() {
+    var state = ReconnectRetryState(policy: policy(random: 1) { $0.initialDelay = .zero })
+    #expect(delay(&state) == .milliseconds(100))
+  }
+
   @Test("A message or a long connection resets the delay; a short connection does not")
   func resettingTheCount() {
     var state = ReconnectRetryState(policy: policy())

@@ -94,7 +94,8 @@ extension CacheEntry {
     fields.set("Age", "\(Int64(min(max(0, age), Double(DeltaSeconds.greatest))))")
     if let confirmation {
       let own = confirmation.filter { Freshening.passedOn.contains($0.name.lowercased()) }
-      fields.remove { name in own.contains { $0.name.isFieldName(name) } }
+      let names = Set(own.map { $0.name.lowercased() })
+      fields.remove { names.contains($0) }
       for field in own { fields.append(field.name, field.value) }
     }
     var status = cacheStatus
