@@ -104,15 +104,13 @@ final class TokenRefreshCoordinator: Sendable {
   }
 
   private func start(_ refresh: EnclosingWork, _ provider: any TokenRefreshProvider, _ response: NetworkResponse) {
-    // Unchecked: no two refreshes run at a time, the lock orders them, and any other use of the provider is bound by the rule
-    // in the documentation of its protocol.
-    nonisolated(unsafe) let provider = provider
+    let transfer = ProviderTransfer(provider: provider)
     Task { @concurrent in
       let result: Result<Void, any Error>
       do {
         result = .success(
           try await refresh.run {
-            try await PrismNetworkFailure.renewing { try await provider.refreshToken(after: response) }
+            try await PrismNetworkFailure.renewing { try await transfer.provider.refreshToken(after: response) }
           })
       } catch {
         result = .failure(error)
@@ -129,6 +127,16 @@ final class TokenRefreshCoordinator: Sendable {
       return exchange(&state.waiters, with: [:])
     }
     for waiter in waiters.values { waiter.resume(with: result) }
+  }
+}
+
+extension TokenRefreshCoordinator {
+  /// A wrapper that transfers a provider that may not be Sendable into the task of the refresh.
+  ///
+  /// Sendable, unchecked: no two refreshes run at a time, the lock orders them, and any other use of the provider is
+  /// bound by the rule in the documentation of `TokenRefreshProvider`.
+  private struct ProviderTransfer: @unchecked Sendable {
+    let provider: any TokenRefreshProvider
   }
 }
 
