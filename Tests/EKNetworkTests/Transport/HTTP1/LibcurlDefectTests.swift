@@ -169,12 +169,12 @@
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: refused")
     }
 
-    /// Without a proxy libcurl reads no response.
     /// A later attempt may have what this one lacks.
     @Test(arguments: [2, 27]) func lackOfMemoryIsTemporary(_ code: Int) {
       #expect(CurlError.urlErrorCode(CurlError.Failure(code: code, text: "")) == .resourceUnavailable)
     }
 
+    /// Without a proxy libcurl reads no response.
     @Test(arguments: [27, 43, 100]) func messageBlamesNoProxyThatThereIsNot(_ code: Int) {
       #expect(CurlError.text(CurlError.Failure(code: code, text: "Out of memory")) == "Out of memory")
       #expect(CurlError.text(CurlError.Failure(code: code, text: "Out of memory", hasProxy: true)).contains("proxy"))
