@@ -207,6 +207,8 @@ struct RequestChanges: Sendable {
     let (old, new) = (before.allHTTPHeaderFields ?? [:], after.allHTTPHeaderFields ?? [:])
     for name in old.keys where after.value(forHTTPHeaderField: name) == nil { fields.append((name, nil)) }
     for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
+    // A dictionary has another order each time.
+    fields.sort { $0.name < $1.name }
   }
 
   /// Whether the server can tell a repetition of the changed request by a key that the caller's does not have.
