@@ -25,10 +25,10 @@ struct MiddlewareTransport: WrappingTransport {
     let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)
     let response = try await chain.run(hop.sent.urlRequest) { changed in
-      let changed = try HTTPRequest(changed, changing: hop.sent)
-      guard Destination(changed.url) == Destination(hop.sent.url) else {
+      guard changed.url.map({ Destination($0) }) == Destination(hop.sent.url) else {
         throw NetworkMiddlewareError.changedDestination
       }
+      let changed = try HTTPRequest(changed, changing: hop.sent)
       let before = last.withLock { last in
         defer { last = last ?? .notCarriedOut }
         return last
