@@ -329,7 +329,7 @@ final class ObservedBody: WrappingBody, @unchecked Sendable {
 struct ExchangeKey: Hashable, Sendable {
   private let method: String
   private let url: String
-  private let fields: HeaderFieldList
+  private let fields: [String: String]
   private let identity: RequestIdentity
   private let timeout: TimeInterval
   private let redirectPolicy: RedirectPolicy
@@ -349,7 +349,8 @@ struct ExchangeKey: Hashable, Sendable {
     guard request.isSafe, request.body == nil else { return nil }
     method = request.method
     url = request.url.absoluteString
-    fields = Self.untraced(hop.sentFields)
+    // Those of the trace differ for each request and do not affect the response; nor does the order (RFC 9110 §5.3).
+    fields = HeaderFieldList(fields: hop.sentFields.filter { !Self.isOfTrace($0.name) }).dictionary
     identity = hop.identity
     timeout = request.timeoutInterval
     self.redirectPolicy = redirectPolicy
@@ -360,12 +361,7 @@ struct ExchangeKey: Hashable, Sendable {
     self.cacheMode = cacheMode
   }
 
-  /// Returns the fields without those of the trace, which differ for each request and do not affect the response.
-  private static func untraced(_ fields: HeaderFieldList) -> HeaderFieldList {
-    func isOfTrace(_ field: HeaderFieldList.Field) -> Bool {
-      field.name.isFieldName("traceparent") || field.name.isFieldName("tracestate")
-    }
-    // Most requests have no trace, and their fields are not copied.
-    return fields.contains(where: isOfTrace) ? HeaderFieldList(fields: fields.filter { !isOfTrace($0) }) : fields
+  private static func isOfTrace(_ name: String) -> Bool {
+    name.isFieldName("traceparent") || name.isFieldName("tracestate")
   }
 }

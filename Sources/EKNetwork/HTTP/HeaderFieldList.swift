@@ -106,6 +106,8 @@ public struct HeaderFieldList: Sendable, Hashable, RandomAccessCollection, Expre
     fields.append(Field(name: name, value: value))
   }
 
+  mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
+
   mutating func append(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
 
   mutating func remove(_ name: String) { fields.removeAll { $0.name.isFieldName(name) } }

@@ -25,10 +25,10 @@ struct MiddlewareTransport: WrappingTransport {
     let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)
     let response = try await chain.run(hop.sent.urlRequest) { changed in
-      let changed = try HTTPRequest(changed, changing: hop.sent)
-      guard Destination(changed.url) == Destination(hop.sent.url) else {
+      guard changed.url.map({ Destination($0) }) == Destination(hop.sent.url) else {
         throw NetworkMiddlewareError.changedDestination
       }
+      let changed = try HTTPRequest(changed, changing: hop.sent)
       let before = last.withLock { last in
         defer { last = last ?? .notCarriedOut }
         return last
@@ -207,6 +207,8 @@ struct RequestChanges: Sendable {
     let (old, new) = (before.allHTTPHeaderFields ?? [:], after.allHTTPHeaderFields ?? [:])
     for name in old.keys where after.value(forHTTPHeaderField: name) == nil { fields.append((name, nil)) }
     for (name, value) in new where before.value(forHTTPHeaderField: name) != value { fields.append((name, value)) }
+    // A dictionary has another order each time.
+    fields.sort { $0.name < $1.name }
   }
 
   /// Whether the server can tell a repetition of the changed request by a key that the caller's does not have.

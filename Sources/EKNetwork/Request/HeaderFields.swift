@@ -11,15 +11,10 @@ struct HeaderFields {
   /// Validates the request's own fields: those of the dictionary, sorted by name, and those of the list. Names that differ only
   /// in case are one field.
   init(_ headers: [String: String]?, _ list: HeaderFieldList? = nil) throws {
-    for (name, value) in Self.joining(Self.sorted(headers ?? [:]) + (list?.fields ?? []).map { ($0.name, $0.value) }) {
-      try insert(name, value)
-    }
-  }
-
-  /// Returns the fields of both, the repeated ones of the list joined.
-  static func joined(_ headers: [String: String]?, _ list: HeaderFieldList?) -> [String: String]? {
-    guard let list, !list.isEmpty else { return headers }
-    return Dictionary(joining(sorted(headers ?? [:]) + list.map { ($0.name, $0.value) })) { $1 }
+    let own = Self.joined(headers, list)
+    // One allocation, also for what the library adds to most requests.
+    self.list.reserveCapacity(own.count + 5)
+    for field in own { try insert(field.name, field.value) }
   }
 
   /// Sets `Authorization: Bearer …`, unless the request has such a field. A blank token is ignored.
@@ -75,29 +70,20 @@ struct HeaderFields {
     if !list.contains("expect") { list.append("Expect", "100-continue") }
   }
 
-  /// Merges fields whose names differ only in case: the values of `X-A` and `x-a` are joined like those of a repeated
-  /// field (RFC 9110 §5.3), in the order of their names. Cookies are joined as in RFC 6265 §4.2.1.
-  static func joiningNamesOfAllCases(_ own: [String: String]) -> [String: String] {
-    Dictionary(joining(sorted(own))) { $1 }
-  }
-
-  private static func sorted(_ headers: [String: String]) -> [(String, String)] {
-    headers.count < 2
-      ? headers.map { ($0.key, $0.value) } : headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-  }
-
-  /// Joins the values of names that differ only in case, under the first one.
-  private static func joining(_ fields: [(String, String)]) -> [(String, String)] {
+  /// Returns the fields of both, those of the dictionary sorted by name, each name once whatever its case: the values of `X-A` and
+  /// `x-a` are joined under the first of them, like those of a repeated field (RFC 9110 §5.3), and cookies as in RFC 6265 §4.2.1.
+  static func joined(_ headers: [String: String]?, _ list: HeaderFieldList? = nil) -> [HeaderFieldList.Field] {
+    let fields = HeaderFieldList(headers).fields + (list?.fields ?? [])
     guard fields.count > 1 else { return fields }
-    var joined: [(name: String, value: String)] = []
+    var joined: [HeaderFieldList.Field] = []
     var places: [String: Int] = [:]
-    for (name, value) in fields {
-      let lowercased = name.lowercased()
+    for field in fields {
+      let lowercased = field.name.lowercased()
       if let place = places[lowercased] {
-        joined[place].value += (lowercased == "cookie" ? "; " : ", ") + value
+        joined[place].value += (lowercased == "cookie" ? "; " : ", ") + field.value
       } else {
         places[lowercased] = joined.count
-        joined.append((name, value))
+        joined.append(field)
       }
     }
     return joined

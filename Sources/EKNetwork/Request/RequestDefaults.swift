@@ -70,7 +70,7 @@ final class ClientDefaults: Sendable {
   init?(_ values: RequestDefaults) {
     guard !values.areEmpty else { return nil }
     self.values = values
-    headers = values.headers.map { HeaderFieldList(HeaderFields.joiningNamesOfAllCases($0)) }
+    headers = values.headers.map { HeaderFieldList(fields: HeaderFields.joined($0)) }
   }
 
   /// Those of the client that is reading a request on this thread. Reading is synchronous.

@@ -108,9 +108,9 @@ struct HopRequest: Sendable {
     if let authorization = password?.authorization {
       sent.set("Authorization", authorization)
     }
-    for (name, value) in session.additionalHeaders {
+    for (name, lowercased, value) in session.additionalHeaders {
       let value = try InvalidHeaderError.checked(value, of: name)
-      guard sent.value(name.lowercased()) == nil, !(hasLeftOrigin && OriginFields.stays(name)) else { continue }
+      guard !sent.fields.contains(lowercased), !(hasLeftOrigin && OriginFields.stays(name)) else { continue }
       sent.set(name, value)
     }
     if !session.systemSendsCookies { session.cookies.apply(to: &sent, start: start) }
@@ -285,9 +285,7 @@ struct HopRequest: Sendable {
     var fields = sent.fields
     // There is none in the request itself, to which the system would not add another.
     if let systemCookie { fields.replace("Cookie", systemCookie) }
-    guard let password, let authorization = password.authorization, fields.first("authorization") == authorization else {
-      return fields
-    }
+    guard let password, let own = password.authorization, fields.first("authorization") == own else { return fields }
     fields.replace("Authorization", Self.neutral(password))
     return fields
   }

@@ -5,7 +5,7 @@ import Foundation
 final class SessionSettings: Sendable {
   let requestTimeout: TimeInterval
   let resourceTimeout: Duration?
-  let additionalHeaders: [(name: String, value: String)]
+  let additionalHeaders: [(name: String, lowercased: String, value: String)]
   let connectionsPerHost: Int
   let cookies: SessionCookies
   /// The proxies to use; `nil` leaves the choice to the system, which on Linux is the environment.
@@ -38,7 +38,7 @@ final class SessionSettings: Sendable {
     resourceTimeout = Duration(timeInterval: configuration.timeoutIntervalForResource)
     connectionsPerHost = min(max(1, configuration.httpMaximumConnectionsPerHost), 10_000)
     additionalHeaders = (configuration.httpAdditionalHeaders ?? [:])
-      .map { (name: "\($0.key)", value: "\($0.value)") }
+      .map { (name: "\($0.key)", lowercased: "\($0.key)".lowercased(), value: "\($0.value)") }
       .sorted { $0.name < $1.name }
     cookies = SessionCookies(configuration: configuration)
     proxies = options.proxy.proxies(
@@ -89,7 +89,7 @@ final class SessionSettings: Sendable {
   }
 
   /// Returns whether the session adds a field of this name, which is in lower case.
-  func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.name.lowercased() == name } }
+  func adds(_ name: String) -> Bool { additionalHeaders.contains { $0.lowercased == name } }
 
   /// Returns the settings for a transport that wraps a user-defined session.
   ///

@@ -55,6 +55,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     var options = options
     // Without zlib, compression cannot be negotiated.
     if MessageInflater(keepsContext: true) == nil { options.compression = nil }
+    guard request.url != nil else { throw WebSocketError.invalidURL }
     let cookies = SessionCookies(storage: options.cookieStorage)
     let sent = try HopRequest(HTTPRequest(request), session: SessionSettings(cookies: cookies)).sent
     let request = sent.urlRequest

@@ -162,6 +162,16 @@ import Testing
     }
   }
 
+  /// RFC 9110 §5.3: the order of different fields has no meaning.
+  @Test(arguments: [Shared.exchange, .flight, .policyCache, .privateEntry])
+  func orderOfFieldsDoesNotCount(_ shared: Shared) throws {
+    let url = try #require(URL(string: "https://a/x"))
+    let fields: HeaderFieldList = ["X-B": "1", "Authorization": "2", "X-A": "3"]
+    let orders = [fields, HeaderFieldList(fields: fields.reversed())]
+    let hops = orders.map { HopRequest(HTTPRequest(url: url, fields: $0)) }
+    #expect(try shared.shares(hops[0], hops[1]))
+  }
+
   /// RFC 9110 §15.4: nothing that names the sender goes to the origin that a redirect leads to, nor back.
   @Test(arguments: Sender.allCases, [["https://b/"], ["https://b/", "https://a/x"]])
   func credentialsDoNotFollowRedirects(_ sender: Sender, _ targets: [String]) throws {

@@ -216,18 +216,20 @@ struct Intercept: NetworkMiddleware {
 
   @Test func attemptCanChangeOnlyQueryOfURL() async throws {
     let manager = Wire.automatic.manager(server)
-    let target = Locked("/item?signature=1")
+    let target = Locked<String?>("/item?signature=1")
     manager.attemptMiddleware = [
       Intercept { [server] request, _, next in
         var request = request
-        request.url = server.url(target.withLock { $0 })
+        request.url = target.withLock { $0 }.map { server.url($0) }
         return try await next(request)
       }
     ]
     #expect(try await manager.send(ItemProbe()) == Item(id: 1))
     #expect(server.requests.last?.target == "/item?signature=1")
-    target.withLock { $0 = "/other" }
-    await #expect(throws: NetworkMiddlewareError.changedDestination) { try await manager.send(ItemProbe()) }
+    for other in ["/other", nil] {
+      target.withLock { $0 = other }
+      await #expect(throws: NetworkMiddlewareError.changedDestination) { try await manager.send(ItemProbe()) }
+    }
     #expect(server.requestCount == 1)
   }
 

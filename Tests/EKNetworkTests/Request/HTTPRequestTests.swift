@@ -74,6 +74,16 @@ import Testing
     #expect(try HTTPRequest(changed, changing: request).fields == ["C": "1", "B": "3", "X-A": "5", "X-B": "4"])
   }
 
+  /// A dictionary has another order each time.
+  @Test func fieldsThatMiddlewareAddsAreSortedByName() throws {
+    let request = HTTPRequest(url: url, fields: ["C": "1"])
+    let before = request.urlRequest
+    var after = before
+    for name in ["X-D", "X-B", "X-E", "X-A", "X-C"] { after.setValue("2", forHTTPHeaderField: name) }
+    let changed = try RequestChanges(from: before, to: after).applied(to: request)
+    #expect(changed.fields.map(\.name) == ["C", "X-A", "X-B", "X-C", "X-D", "X-E"])
+  }
+
   #if os(Linux)
     @Test(arguments: [false, true]) func fieldsAreSentInOrder(_ isBehindMiddleware: Bool) async throws {
       struct Passing: NetworkMiddleware {

@@ -383,14 +383,14 @@ struct EventStreamRequest<Base: NetworkRequest>: NetworkRequest {
   var maximumInflation: Int? { base.maximumInflation }
 
   /// WHATWG HTML §9.2.3. The request's own fields take precedence; its ID only until there is another, or it is reset.
-  var headers: [String: String]? {
-    var headers = HeaderFields.joined(base.headers, base.headerFields) ?? [:]
-    if headers.field("Accept") == nil { headers["Accept"] = "text/event-stream" }
+  var headerFields: HeaderFieldList? {
+    var fields = HeaderFieldList(fields: HeaderFields.joined(base.headers, base.headerFields))
+    if !fields.contains("accept") { fields.append("Accept", "text/event-stream") }
     // RFC 9111 §5.2.1: `no-store` does not keep a cache on the way from repeating a stream that it has stored already.
-    if headers.field("Cache-Control") == nil { headers["Cache-Control"] = "no-cache, no-store" }
-    guard let lastEventID else { return headers }
-    for name in headers.keys where name.lowercased() == "last-event-id" { headers[name] = nil }
-    headers["Last-Event-ID"] = lastEventID.isEmpty ? nil : lastEventID
-    return headers
+    if !fields.contains("cache-control") { fields.append("Cache-Control", "no-cache, no-store") }
+    guard let lastEventID else { return fields }
+    fields.remove("last-event-id")
+    if !lastEventID.isEmpty { fields.append("Last-Event-ID", lastEventID) }
+    return fields
   }
 }

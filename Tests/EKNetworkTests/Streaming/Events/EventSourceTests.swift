@@ -30,6 +30,21 @@ import Testing
     #expect(clock.sleeps.count == 3)
   }
 
+  @Test func fieldsKeepTheirOrder() {
+    var base = Probe<EmptyResponse>()
+    base.headers = ["X-2": "a", "last-event-id": "1", "X-1": "b"]
+    base.headerFields = ["X-9": "c", "X-0": "d", "x-2": "e"]
+    let request = EventStreamRequest(
+      base: base, lastEventID: "7", silence: nil, maximumResponseSize: nil, refusal: Locked(nil), sequence: Locked(nil),
+      wasCarriedOut: Locked(false))
+    #expect(request.headers == nil)
+    #expect(
+      request.headerFields == [
+        "X-1": "b", "X-2": "a, e", "X-9": "c", "X-0": "d", "Accept": "text/event-stream",
+        "Cache-Control": "no-cache, no-store", "Last-Event-ID": "7",
+      ])
+  }
+
   /// A subscription has rules of its own, and the credential of its request.
   @Test func defaultsOfTheClientDoNotApply() async throws {
     struct Feed: NetworkRequest {

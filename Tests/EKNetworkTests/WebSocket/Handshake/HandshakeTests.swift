@@ -38,6 +38,14 @@ struct HandshakeTests {
     #expect(try request("wss://[::1]/").address.port == 443)
   }
 
+  @Test("A request without a URL is rejected like one with an invalid URL")
+  func noURL() async throws {
+    var request = URLRequest(url: try #require(URL(string: "ws://a/")))
+    request.url = nil
+    let urlless = request
+    await #expect(throws: WebSocketError.invalidURL) { _ = try await WebSocket.connect(to: urlless) }
+  }
+
   @Test("Invalid URLs, subprotocols and header fields are rejected before anything is sent")
   func badRequests() throws {
     #expect(throws: WebSocketError.invalidURL) { try request("ftp://example.com/") }

@@ -60,10 +60,10 @@ struct FlightKey: Hashable, Sendable {
     var text = "\(query.key)\n\(query.mode) \(query.decodesContent) \(request.maximumInflation ?? -1)"
     text += " \(request.sent.timeoutInterval) \(wire.resourceTimeout.map { "\($0)" } ?? "-")"
     text += " \(request.wantsTimings) \(query.epoch) \(query.identity.text)\n"
-    for field in query.fields.fields {
-      let name = field.name.lowercased()
-      // Neither a name nor a value can contain a line break: the text is unambiguous.
-      if !Self.ignored.contains(name) { text += "\(name):\(field.value)\n" }
+    let fields = query.fields.map { (name: $0.name.lowercased(), value: $0.value) }
+    // Neither a name nor a value can contain a line break: the text is unambiguous.
+    for field in fields.sorted(by: { $0.name < $1.name }) where !Self.ignored.contains(field.name) {
+      text += "\(field.name):\(field.value)\n"
     }
     self.text = text
   }
