@@ -99,7 +99,7 @@
       (92, "HTTP/2 stream 1 was reset: PROTOCOL_ERROR", .badServerResponse, "was reset"),
       (92, "HTTP/2 stream 1 was reset: INTERNAL_ERROR", .networkConnectionLost, "INTERNAL"),
       (63, "The proxy's response to CONNECT is longer", .dataLengthExceedsMaximum, "CONNECT"),
-      (2, "The process is out of resources", .unknown, "out of resources"),
+      (2, "The process is out of resources", .resourceUnavailable, "out of resources"),
       (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
       // A port without TLS: OpenSSL and GnuTLS.
       (
