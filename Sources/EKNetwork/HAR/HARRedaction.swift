@@ -66,14 +66,16 @@ struct HARRedaction: Codable, Sendable, Equatable {
     guard value.hasPrefix("/") || scheme?.allSatisfy(Self.isOfScheme) == true else {
       return Self.hasSecretURL(value) ? Self.hidden : value
     }
-    guard value.contains(where: Self.beforeSecrets.contains) else { return value }
-    return ServerURL.resolve(value, against: url).map { self.url($0) } ?? Self.hidden
+    guard value.contains(where: { "?@#".contains($0) }) else { return value }
+    // Of several URLs, the first has the others in its path.
+    guard let one = ServerURL.resolve(value, against: url), !Self.hasSecretURL(one.path) else { return Self.hidden }
+    return self.url(one)
   }
 
-  /// Returns whether a URL among other text has a user or a query item with a value.
+  /// Returns whether a URL among other text has a user, or a query item or a fragment with a value.
   private static func hasSecretURL(_ text: String) -> Bool {
     text.split { " \t\"<>".contains($0) }.contains { word in
-      word.contains("://") && (word.contains("@") || word.contains("?") && word.contains("="))
+      word.contains("://") && (word.contains("@") || word.contains { "?#".contains($0) } && word.contains("="))
     }
   }
 

@@ -78,13 +78,15 @@ import Testing
       #expect(showing.field("Destination", value, of: base) == value)
     }
     #expect(hiding.field("X-Any", "ws://u:word@a.example/", of: base) == "ws://a.example/")
+    #expect(hiding.field("X-Any", "https://a.example/x#a=word", of: base) == "https://a.example/x")
     for value in ["https://u:word@a b/?c", "https://[x/?a=word"] {
       #expect(!hiding.field("Destination", value, of: base).contains("word"))
     }
     #expect(hiding.field("HX-Redirect", "/y?a=word", of: base) == "https://a.example/y?a=\(stand)")
     for value in [
       "default=\"https://a.example/?a=word\"", "report-uri https://u:word@a.example/", "<https://a.example/?a=word>",
-      "{\"url\":\"https://a.example/?a=word\"}",
+      "{\"url\":\"https://a.example/?a=word\"}", "https://a.example/x, https://u:word@a.example/",
+      "see https://a.example/#a=word",
     ] {
       #expect(hiding.field("X-Any", value, of: base) == "<redacted>")
     }
