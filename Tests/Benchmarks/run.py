@@ -30,7 +30,6 @@ FLOORS = {
 CEILINGS = {
     "http": {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95},
     "http2": {"http2 CPU vs async-http-client at 16": 0.6},
-    "stream": {"https chunks CPU vs curl -o /dev/null": 1.5},
     "websocket": {"ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}}
 ratios = {}
 # The contenders with bounds that may not be installed, and are not.
