@@ -123,10 +123,7 @@ extension URLRequest {
   /// origin, as after a redirect. At the origin of the call, the request has again what was set for it.
   fileprivate func moved(from previous: URLRequest, home: URLRequest) -> URLRequest {
     var request = self
-    for (name, value) in allHTTPHeaderFields ?? [:]
-    where OriginFields.stays(name) && previous.value(forHTTPHeaderField: name) == value {
-      request.setValue(nil, forHTTPHeaderField: name)
-    }
+    request.removeFields { OriginFields.stays($0) && previous.value(forHTTPHeaderField: $0) == $1 }
     if let url, let credential = url.credential, credential == previous.url?.credential {
       request.url = url.withoutCredentials
     }

@@ -23,11 +23,12 @@ struct HTTPRequest: Sendable {
     var bypassesSystemCache = false
     /// What this request was made of, if it was not built by the library: it has more properties.
     let original: URLRequest?
-    var isOriginal: Bool
+    /// Whether nothing was changed since.
+    let isOriginal: Bool
 
     init(
       method: String, url: URL, fields: HeaderFieldList, body: Body?, timeoutInterval: TimeInterval,
-      original: URLRequest? = nil
+      original: URLRequest? = nil, isOriginal: Bool = false
     ) {
       self.method = method
       self.url = url
@@ -35,7 +36,7 @@ struct HTTPRequest: Sendable {
       self.body = body
       self.timeoutInterval = timeoutInterval
       self.original = original
-      isOriginal = original != nil
+      self.isOriginal = isOriginal
     }
 
     convenience init(changing other: Storage) {
@@ -43,7 +44,6 @@ struct HTTPRequest: Sendable {
         method: other.method, url: other.url, fields: other.fields, body: other.body,
         timeoutInterval: other.timeoutInterval, original: other.original)
       bypassesSystemCache = other.bypassesSystemCache
-      isOriginal = false
     }
   }
 
@@ -66,7 +66,7 @@ struct HTTPRequest: Sendable {
     storage = Storage(
       method: request.httpMethod ?? "GET", url: url,
       fields: HeaderFieldList(request.allHTTPHeaderFields ?? [:], inOrderOf: previous?.fields), body: body,
-      timeoutInterval: request.timeoutInterval, original: request)
+      timeoutInterval: request.timeoutInterval, original: request, isOriginal: true)
   }
 
   /// The storage, to be changed.
@@ -213,5 +213,14 @@ struct HTTPRequest: Sendable {
     if request.timeoutInterval != storage.timeoutInterval { request.timeoutInterval = storage.timeoutInterval }
     if storage.bypassesSystemCache { request.cachePolicy = .reloadIgnoringLocalCacheData }
     return request
+  }
+}
+
+extension URLRequest {
+  /// Removes the fields for which `isUnwanted` returns `true`.
+  mutating func removeFields(where isUnwanted: (_ name: String, _ value: String) -> Bool) {
+    for (name, value) in allHTTPHeaderFields ?? [:] where isUnwanted(name, value) {
+      setValue(nil, forHTTPHeaderField: name)
+    }
   }
 }

@@ -197,6 +197,22 @@
         try await group.waitForAll()
       }
     }
+
+    /// Otherwise anybody on the way could end it (RFC 8446 §6.1).
+    @Test("Lines end properly only if TLS announces it", arguments: ["ending", "ending-1.2"], [true, false])
+    func endOfLines(_ server: String, isAnnounced: Bool) async throws {
+      var options = WebSocketOptions()
+      options.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      let port = try #require(try peer.url(server).port)
+      let address = try ByteTransportEndpoint(host: "127.0.0.1", port: port, isSecure: true, options: options)
+      let transport = try await Handshake.openBare(address, options: options)
+      let session = SocketSession(.lines(transport), maximumLineLength: 100)
+      try await session.send("GET /\(isAnnounced ? "announced" : "cut") HTTP/1.1\r\n\r\n")
+      #expect(await session.next() == Data("HTTP/1.1 200 OK".utf8))
+      while await session.next() != nil {}
+      let failure = await session.failure
+      #expect((failure == nil) == isAnnounced, "\(String(describing: failure))")
+    }
   }
 
   extension ConnectionTLSPeerTests {

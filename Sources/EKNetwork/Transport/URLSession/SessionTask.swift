@@ -136,13 +136,6 @@ struct SessionTask: Sendable {
 }
 
 extension URLRequest {
-  /// Removes the fields for which `isUnwanted` returns `true`.
-  fileprivate mutating func removeFields(where isUnwanted: (_ name: String, _ value: String) -> Bool) {
-    for (name, value) in allHTTPHeaderFields ?? [:] where isUnwanted(name, value) {
-      setValue(nil, forHTTPHeaderField: name)
-    }
-  }
-
   /// Returns whether nothing relevant was changed. `==` ignores the header fields on Linux.
   func isSent(like other: URLRequest) -> Bool {
     self == other && url == other.url && httpMethod == other.httpMethod && httpBody == other.httpBody

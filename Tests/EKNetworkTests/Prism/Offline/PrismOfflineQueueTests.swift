@@ -15,6 +15,15 @@ import Testing
     return options
   }
 
+  /// Waits that only the return of the network ends.
+  private func options(_ clock: ManualClock, following network: ObservedValue<Bool>) -> PrismOfflineQueueOptions {
+    options {
+      $0.clock = clock
+      $0.backoff = PrismLinearRetry(fixedDelay: .seconds(3600))
+      $0.connectivity = PrismConnectivityMonitor(network)
+    }
+  }
+
   @Test func dequeuesInPriorityOrder() async throws {
     let queue = PrismOfflineQueue()
     await queue.enqueue(try request("/a"))
@@ -144,11 +153,7 @@ import Testing
         defer { attempts.continuation.yield(number) }
         if number == 1 { throw URLError(.notConnectedToInternet) }
       },
-      options: options {
-        $0.clock = clock
-        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(3600))
-        $0.connectivity = PrismConnectivityMonitor(network)
-      })
+      options: options(clock, following: network))
     var numbers = attempts.stream.makeAsyncIterator()
     while network.waiterCount == 0 { await Task.yield() }
     await queue.enqueue(try request("/a"))
@@ -174,11 +179,7 @@ import Testing
         await gate.wait()
         throw URLError(.networkConnectionLost)
       },
-      options: options {
-        $0.clock = ManualClock()
-        $0.backoff = PrismLinearRetry(fixedDelay: .seconds(3600))
-        $0.connectivity = PrismConnectivityMonitor(network)
-      })
+      options: options(ManualClock(), following: network))
     var numbers = attempts.stream.makeAsyncIterator()
     while network.waiterCount == 0 { await Task.yield() }
     await queue.enqueue(try request("/a"))
