@@ -10,6 +10,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
   ],
   targets: [
+    .executableTarget(name: "Instructions", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")]),
     .executableTarget(
       name: "Load",
       dependencies: [

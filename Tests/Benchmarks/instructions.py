@@ -9,10 +9,10 @@ import os, re, socket, statistics, subprocess, sys, threading
 HERE = os.path.dirname(os.path.abspath(__file__))
 BODY = b'{"id":12345,"name":"a teapot of fine porc","price":12.50}'
 RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(BODY) + BODY
-# For a release build on x86-64, Debian 12, Swift 6.3. `mock` builds a request, performs its attempt and decodes 57 bytes of
+# For a release build as users have it, on x86-64, Debian 12, Swift 6.3. `mock` builds a request, performs its attempt and decodes 57 bytes of
 # JSON; about half of it is spent in Foundation (URLRequest, JSONDecoder). `wire` does the same over plain http, through the event
 # loop and its thread, with a server in another process; work in the kernel is not counted.
-EXPECTED = {"mock": 62_000, "wire": 114_000}
+EXPECTED = {"mock": 62_500, "wire": 105_000}
 FEW, MANY, ROUNDS = 500, 1500, 3
 
 
@@ -42,8 +42,7 @@ def count(program, kind, sends, url):
 
 
 def main():
-    # The same options as in `run.py websocket`, so that the library is compiled once for both.
-    build = ["swift", "build", "-c", "release", "-Xswiftc", "-enable-testing", "--package-path", os.path.join(HERE, "Library")]
+    build = ["swift", "build", "-c", "release", "--package-path", HERE]
     subprocess.run(build, check=True, stdout=sys.stderr)
     folder = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
     # valgrind cannot read current debugging information.

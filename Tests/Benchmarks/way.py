@@ -38,7 +38,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int)
     options = parser.parse_args()
-    build = ["swift", "build", "--package-path", os.path.join(HERE, "Library"), "--scratch-path", os.path.join(HERE, ".build-way"),
+    build = ["swift", "build", "--package-path", HERE, "--scratch-path", os.path.join(HERE, ".build-way"),
              "--product", "Instructions", "-Xswiftc", "-profile-generate", "-Xswiftc", "-profile-coverage-mapping"]
     subprocess.run(build, check=True, stdout=sys.stderr)
     found = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()

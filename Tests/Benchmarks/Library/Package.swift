@@ -8,7 +8,6 @@ let package = Package(
   dependencies: [.package(name: "EKNetwork", path: "../../..")],
   targets: [
     .executableTarget(name: "SocketLoad", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")]),
-    .executableTarget(name: "Instructions", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")]),
   ],
   swiftLanguageModes: [.v6]
 )
