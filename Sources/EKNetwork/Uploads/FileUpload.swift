@@ -23,6 +23,8 @@ actor FileUpload {
     let isLocked: Bool
     /// Whether the upload exists: the next attempt asks for its offset, and does not create it.
     let isCreated: Bool
+    /// Whether the last token was rejected (401) although the server has acknowledged bytes since it rejected the previous one.
+    let tokenHasExpired: Bool
     let refusal: CollectedResponse?
   }
 
@@ -56,6 +58,9 @@ actor FileUpload {
   private var resumedBytes: Int64?
   private var isFinal = false
   private var refusal: CollectedResponse?
+  /// What the server had when it last rejected a token.
+  private var acknowledgedBeforeRejection: Int64?
+  private var tokenHasExpired = false
 
   /// Creates an upload, after checking the file and the state file, before any request is sent.
   ///
@@ -80,6 +85,7 @@ actor FileUpload {
   /// Sends what is missing. Ends with the response that completes the upload, or that is an error.
   func attempt(_ request: HTTPRequest, over exchange: Exchange) async throws -> Outcome {
     refusal = nil
+    tokenHasExpired = false
     let creation = try exchange.hop(request)
     var state = try prepare(creation)
     defer { self.state = state }
@@ -118,6 +124,10 @@ actor FileUpload {
         let refusal = await Self.collect(response, limit: Self.largestAnswer, clock)
         try Task.checkCancellation()
         self.refusal = refusal
+        if status == 401, !response.head.isFromOtherOrigin {
+          tokenHasExpired = state.acknowledged > (acknowledgedBeforeRejection ?? 0)
+          acknowledgedBeforeRejection = state.acknowledged
+        }
         return .refusal(refusal)
       case .fail(let error):
         response.body.cancel()
@@ -141,7 +151,7 @@ actor FileUpload {
     return Failure(
       hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal,
       isLocked: refusal?.head.statusCode == 423 && state?.resource != nil, isCreated: state?.resource != nil,
-      refusal: refusal)
+      tokenHasExpired: tokenHasExpired, refusal: refusal)
   }
 
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
@@ -279,6 +289,7 @@ extension RequestRunner {
     var exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
     // They are recorded here: an upload that exists can be continued, although a POST has created it.
     exchange.recordsEnds = false
+    var runner = self
     let retry = { RetryState(policy: defaults.reading { request.retryPolicy }, isAllowed: request.allowsRetry) }
     var retries = retry()
     var number = 1
@@ -286,7 +297,8 @@ extension RequestRunner {
       while true {
         do {
           // A call of its own for each attempt: a long upload may need more than one renewal of the token.
-          let uploaded = try await call(
+          runner.refreshFailed = Locked(false)
+          let uploaded = try await runner.call(
             of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: RetryPolicy(),
             over: exchange, adapter: .uploaded()
           ) { try await upload.attempt($0, over: $1) }
@@ -312,14 +324,20 @@ extension RequestRunner {
           PrismNetworkFailure.recordEnd(end)
           if Task.isCancelled { throw CancellationError() }
           if failure.isFinal || error is UploadError || token?.hasFailed == true { throw error }
-          let delay = retries.failed(
-            with: error, repeatability,
-            retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
-              ?? (failure.isLocked ? FileUpload.lockDelay : nil),
-            isOfLockedUpload: failure.isLocked,
-            refusal: {
-              failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
-            })
+          // The token of the last renewal was accepted, and has expired since: the next attempt renews it again.
+          let isExpired =
+            failure.tokenHasExpired && refresher != nil && request.allowsRetry && !runner.hasTokenFailed
+          let delay =
+            isExpired
+            ? .zero
+            : retries.failed(
+              with: error, repeatability,
+              retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
+                ?? (failure.isLocked ? FileUpload.lockDelay : nil),
+              isOfLockedUpload: failure.isLocked,
+              refusal: {
+                failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
+              })
           guard let delay else { throw error }
           if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
           number += 1

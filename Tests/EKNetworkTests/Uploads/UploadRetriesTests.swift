@@ -66,4 +66,53 @@ import Testing
       #expect(server.methods == ["POST", "PATCH"])
     }
   }
+
+  /// Each token is accepted for one part: without a policy, each renewal lets the upload advance.
+  @Test(arguments: Kind.allCases)
+  func tokenIsRenewedAsOftenAsItExpires(_ kind: Kind) async throws {
+    let server = try UploadServer(kind)
+    let used = Locked<Set<String?>>([])
+    server.state.withLock { state in
+      state.override = { request in
+        let isValid =
+          request.method != "PATCH" || used.withLock { $0.insert(request.headers["Authorization"]).inserted }
+        return isValid ? nil : .status(401)
+      }
+    }
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    let tokens = TestTokens("0") { "\($0)" }
+    manager.tokenRefresher = tokens
+    let options = UploadOptions(using: kind, chunkSize: 50_000)
+    try await manager.upload(
+      CreateUpload(), fromFile: file, accessToken: { tokens.current }, options: options)
+    #expect(server.data == content)
+    #expect(server.received == content.count)
+    #expect(tokens.count == 5)
+  }
+
+  /// A renewal that brings no valid token, or fails, is not repeated without an end.
+  @Test(arguments: [true, false])
+  func tokenThatIsNotAcceptedIsNotRenewedAgain(_ renewalFails: Bool) async throws {
+    let server = try UploadServer(.tus)
+    let parts = Locked(0)
+    server.state.withLock { state in
+      state.override = { request in
+        guard request.method != "POST" else { return nil }
+        return parts.withLock { $0.increment() } <= 2 ? nil : .status(401)
+      }
+    }
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    let tokens = TestTokens("0") { number in
+      if renewalFails { throw URLError(.notConnectedToInternet) }
+      return "\(number)"
+    }
+    manager.tokenRefresher = tokens
+    await #expect(throws: (any Error).self) {
+      try await manager.upload(
+        CreateUpload(), fromFile: file, accessToken: { tokens.current },
+        options: UploadOptions(using: .tus, chunkSize: 100_000))
+    }
+    #expect(tokens.count == 1)
+    #expect(server.methods == ["POST", "PATCH", "PATCH", "PATCH"] + (renewalFails ? [] : ["HEAD"]))
+  }
 }
