@@ -165,6 +165,23 @@ int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callbac
   return code ? code : curl.easy_setopt(easy, EKN_OPT_NOPROGRESS, callback ? 0L : 1L);
 }
 
+static int note_alert(ekn_easy *easy, int kind, const char *text, size_t size, void *error_text) {
+  enum { INFO_TEXT = 0 };
+  (void)easy;
+  if (kind != INFO_TEXT || !memmem(text, size, " alert ", 7)) return 0;
+  if (text[size - 1] == '\n') size--;
+  if (size >= EKN_ERROR_SIZE) size = EKN_ERROR_SIZE - 1;
+  memcpy(error_text, text, size);
+  ((char *)error_text)[size] = 0;
+  return 0;
+}
+
+void ekn_easy_note_alerts(ekn_easy *easy, char error_text[EKN_ERROR_SIZE]) {
+  // Without a function, libcurl would write to the standard error.
+  if (curl.easy_setopt(easy, EKN_OPT_DEBUGDATA, error_text) != 0) return;
+  if (curl.easy_setopt(easy, EKN_OPT_DEBUGFUNCTION, note_alert) == 0) curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
+}
+
 // The fields of libcurl's curl_sockaddr that are used.
 typedef struct {
   int family, type, protocol;

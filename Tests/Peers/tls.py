@@ -233,8 +233,8 @@ def saying_why(context):
     return listener.getsockname()[1]
 
 
-def refusing(context):
-    """Sends the alert of a handshake that fails, and reads until the client closes: unread bytes would reset the connection."""
+def refusing(context, resets=False):
+    """Sends the alert of a handshake that fails, and reads until the client closes, or resets the connection at once."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -244,6 +244,10 @@ def refusing(context):
                 stream.do_handshake()
             except OSError:
                 pass
+            if resets:
+                stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                stream.close()
+                continue
             try:
                 while socket.socket.recv(stream, 65536):
                     pass
@@ -374,6 +378,7 @@ async def main():
             recent.minimum_version = ssl.TLSVersion.TLSv1_3
             recent.set_alpn_protocols([protocol])
             ports[f"client-required-1.3-{protocol}"] = refusing(recent)
+            ports[f"client-required-reset-{protocol}"] = refusing(recent, resets=True)
         await serve("client-name", client, context)
         optional = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         optional.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")

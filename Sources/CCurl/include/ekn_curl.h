@@ -20,6 +20,8 @@ typedef struct ekn_list ekn_list;
 enum {
   EKN_OPT_CAINFO = 10065,
   EKN_OPT_CAINFO_BLOB = 40309,
+  EKN_OPT_DEBUGDATA = 10095,
+  EKN_OPT_DEBUGFUNCTION = 20094,
   EKN_OPT_NOPROGRESS = 43,
   EKN_OPT_OPENSOCKETDATA = 10164,
   EKN_OPT_OPENSOCKETFUNCTION = 20163,
@@ -27,6 +29,7 @@ enum {
   EKN_OPT_RESOLVER_START_FUNCTION = 20272,
   EKN_OPT_SSL_CTX_DATA = 10109,
   EKN_OPT_SSL_CTX_FUNCTION = 20108,
+  EKN_OPT_VERBOSE = 41,
   EKN_OPT_XFERINFODATA = 10057,
   EKN_OPT_XFERINFOFUNCTION = 20219,
 
@@ -101,6 +104,9 @@ int ekn_easy_set_pointer(ekn_easy *easy, int option, const void *value);
 // Sets a callback that can end the transfer (CURLE 42). Some versions of libcurl read a proxy's response to CONNECT for
 // as long as there is one, and call nothing else in that time, but this for each byte.
 int ekn_easy_set_progress_callback(ekn_easy *easy, ekn_progress_callback callback, void *context);
+// Replaces the text of an earlier error by that of an alert of TLS: libcurl itself writes only the first error of a handle there
+// (CURLOPT_ERRORBUFFER).
+void ekn_easy_note_alerts(ekn_easy *easy, char error_text[EKN_ERROR_SIZE]);
 // Opens sockets that no other program inherits, which not every version does by itself.
 int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
 // Keeps `*lookup`, which must outlive the handle, up to date; needs ekn_easy_open_sockets.

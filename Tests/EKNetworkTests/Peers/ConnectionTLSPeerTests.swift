@@ -101,6 +101,30 @@
       #expect(refusal?.code == row.expected, "\(refusal?.localizedDescription ?? "")")
     }
 
+    /// libcurl keeps the first error only: that of sending, or of asking for the address of a server that has gone.
+    @Test(
+      "An alert is received although the server has reset the connection",
+      .enabled(if: TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL") == true),
+      arguments: ["http/1.1", "h2"])
+    func refusedAndReset(version: String) async throws {
+      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      var options = WebSocketOptions()
+      options.tls = tls
+      let url = try peer.url("client-required-reset-\(version)")
+      let socketURL = try peer.url("client-required-reset-\(version)", scheme: "wss")
+      // Sending succeeds or fails, as the one or the other side is faster.
+      for _ in 0..<10 {
+        let transport = TransportSelection.transport(
+          for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
+        let error = await #expect(throws: URLError.self) { try await text(transport, url) }
+        #expect(error?.code == .clientCertificateRequired, "\(error?.localizedDescription ?? "")")
+        let refusal = await #expect(throws: URLError.self) {
+          try await WebSocket.connect(to: socketURL, options: options)
+        }
+        #expect(refusal?.code == .clientCertificateRequired, "\(refusal?.localizedDescription ?? "")")
+      }
+    }
+
     private func own(_ eventLoops: EventLoops = EventLoops(count: 1), file: URL? = nil) throws -> HTTPTransport {
       let tls = TLSOptions(certificateAuthorityFile: file ?? peer.file("ca.pem"))
       return try #require(

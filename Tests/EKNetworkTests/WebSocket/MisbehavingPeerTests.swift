@@ -27,6 +27,7 @@ struct MisbehavingPeerTests {
     let socket = try await connect { $0.closeTimeout = .milliseconds(20) }
     try await socket.close()
     #expect(socket.closeCode == .abnormalClosure)
+    #expect(socket.closeReason == "This side ended it")
     #expect(try await socket.receive() == nil)
     #expect(await server.waitForOpenConnections(0))
   }

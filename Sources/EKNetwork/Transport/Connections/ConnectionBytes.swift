@@ -36,7 +36,13 @@
       socket = needsHandles ? bare : ekn_socket_replace(bare)
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
-      if needsHandles { handles.receiveWithoutLimit() } else { handles.close() }
+      guard needsHandles else {
+        handles.close()
+        return
+      }
+      handles.receiveWithoutLimit()
+      // libcurl has asked for the address of a server that had already closed the connection.
+      if handles.errorText.pointee != 0 { handles.noteAlerts() }
     }
 
     /// Whether HTTP/2 was negotiated. Requires that something was sent, or was tried to be received.
@@ -67,7 +73,9 @@
         handles.readAhead()
         return .moved(count)
       }
-      return code == EKN_AGAIN ? .mustWait : .failed(handles.failure(code: Int(code)))
+      guard code != EKN_AGAIN else { return .mustWait }
+      defer { handles.noteAlerts() }
+      return .failed(handles.failure(code: Int(code)))
     }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Progress {

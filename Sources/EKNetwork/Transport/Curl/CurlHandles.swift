@@ -133,6 +133,9 @@
     /// Returns why the connection could not be opened, as libcurl reports it.
     func failure(code: Int) -> CurlError.Failure { CurlError.Failure(code: code, of: easy, errorText: errorText) }
 
+    /// Prefers an alert of TLS, which may still be received, to an error that came before it (RFC 8446 §6.2).
+    func noteAlerts() { ekn_easy_note_alerts(easy, errorText) }
+
     /// Lets as much be received at once as there is space for, after the connection was opened: before 8.7, libcurl limits that
     /// to the size of its own buffer, although it does not use that, and a record of TLS would take 16 calls.
     func receiveWithoutLimit() { _ = ekn_easy_set_long(easy, CurlOption.buffersize.rawValue, 512 * 1024) }

@@ -66,11 +66,20 @@ enum Handshake {
     try await transport.open()
     let sent = SingleResult()
     transport.send(request.head, isLast: false) { sent.finish($0) }
-    try await sent.value()
+    // A server that reads nothing may still say why, by an alert (RFC 8446 §6.2) or a response, before it closes.
+    var sendFailure: ByteTransportError?
+    do {
+      try await sent.value()
+    } catch let error as ByteTransportError where error != .cancelled {
+      sendFailure = error
+    }
     var response = HandshakeResponse(to: request)
     while true {
-      let bytes = try await transport.receive()
-      guard !bytes.isEmpty else { throw WebSocketError.connectionLost(reason: "The server ended the handshake") }
+      let bytes: [UInt8]
+      do { bytes = try await transport.receive() } catch let error as ByteTransportError { throw sendFailure ?? error }
+      guard !bytes.isEmpty else {
+        throw sendFailure ?? WebSocketError.connectionLost(reason: "The server ended the handshake")
+      }
       do throws(WebSocketError) {
         if let agreement = try response.receive(bytes) { return .agreed(agreement) }
       } catch {

@@ -35,7 +35,7 @@ enum ByteTransportError: Error, Equatable {
 
   var reason: String {
     switch self {
-    case .cancelled: "It was cancelled"
+    case .cancelled: "This side ended it"
     case .failed(let text): text
     }
   }

@@ -19,6 +19,36 @@ struct HandshakeTests {
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\n"
     + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"
 
+  /// A connection that the server has closed without reading the request.
+  private final class ResetConnection: ByteTransport {
+    private let last: Result<String, any Error>
+
+    init(_ last: Result<String, any Error>) { self.last = last }
+
+    func open() async throws {}
+    func receive() async throws -> [UInt8] { Array(try last.get().utf8) }
+    func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void) {
+      completion(ByteTransportError.failed("The request was not sent"))
+    }
+    func cancel() {}
+  }
+
+  @Test("What the server has said before it closed the connection unread is the error; otherwise that of sending is")
+  func unreadRequest() async throws {
+    let handshake = try request("wss://example.com/")
+    func run(_ last: Result<String, any Error>) async throws {
+      _ = try await Handshake.run(handshake, on: ResetConnection(last), options: WebSocketOptions())
+    }
+    let alert = await #expect(throws: URLError.self) { try await run(.failure(URLError(.clientCertificateRequired))) }
+    #expect(alert?.code == .clientCertificateRequired)
+    await #expect(throws: WebSocketError.refused(status: 403, headers: [:])) {
+      try await run(.success("HTTP/1.1 403 No\r\n\r\n"))
+    }
+    let lost = WebSocketError.connectionLost(reason: "The request was not sent")
+    await #expect(throws: lost) { try await run(.success("")) }
+    await #expect(throws: lost) { try await run(.failure(ByteTransportError.failed("The connection was reset"))) }
+  }
+
   private func respond(_ text: String, to request: HandshakeRequest) throws -> HandshakeResponse.Agreement? {
     var response = HandshakeResponse(to: request)
     return try response.receive(Array(text.utf8))
