@@ -24,6 +24,8 @@ struct CachedLoad<Value: Sendable>: Sendable {
     let sent: HTTPRequest
     /// The stored response that a lookup has found, if it is one.
     var found: PolicyLookup.Found?
+    /// Whether a redirect has led to it that must not be stored.
+    var isBehindUnstorableRedirect = false
   }
 
   /// Returns the first available value. If the policy requires another one, it is fetched in the background.
@@ -85,7 +87,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
     let value = try decode(fetched.entry, fetched.sent)
     // Of other statuses that a request accepts nothing is kept: another request may not accept them.
     guard let (entry, key) = fetched.kept, StatusCodes.successful.contains(entry.statusCode) else { return value }
-    if entry.mayBeStored {
+    if entry.mayBeStored, !fetched.isBehindUnstorableRedirect {
       await store.store(entry, for: key, since: removals)
     } else {
       await store.discard(key)

@@ -178,8 +178,7 @@ extension PrismCacheEntry {
   /// Whether the server allows the response to be stored at all (RFC 9111 §5.2.2.5, §4.1). A partial response is never
   /// stored.
   var mayBeStored: Bool {
-    statusCode != 206 && !CacheDirectives(headers.field("Cache-Control")).noStore
-      && !FieldList.contains("*", in: headers.field("Vary") ?? "")
+    statusCode != 206 && !CacheDirectives.forbidStorage(headers.field("Cache-Control"), vary: headers.field("Vary"))
   }
 
   func urlResponse(for url: URL?) -> HTTPURLResponse? {

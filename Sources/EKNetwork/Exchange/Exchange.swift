@@ -232,6 +232,7 @@ struct Exchange: Sendable {
     case .deliver:
       var response = response
       response.head.isFromOtherOrigin = redirects.hasLeftOrigin
+      if redirects.mustNotBeStored { response.head.isBehindUnstorableRedirect = true }
       return try limits.applied(to: response, of: request.hop.sent, accepted: accepted)
     case .fail(let error):
       response.body.cancel()

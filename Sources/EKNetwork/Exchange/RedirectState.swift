@@ -25,6 +25,8 @@ struct RedirectState {
   /// Whether a redirect has changed the method, even if it could not be followed. The redirect is then the response to
   /// the original request, which was carried out (RFC 9110 §15.4.4); its target is another request.
   private(set) var hasChangedMethod = false
+  /// Whether a redirect that was followed must not be stored. What it has led to may be, but not for the first URL.
+  private(set) var mustNotBeStored = false
 
   init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {
     self.policy = policy
@@ -38,6 +40,7 @@ struct RedirectState {
   @inline(never)
   mutating func received(_ head: ResponseHead, for request: HopRequest, decision: RedirectDecision) -> Action {
     guard policy == .follow, let status = head.statusCode, head.isRedirect else { return .deliver }
+    if CacheDirectives.forbidStorage(head.value("cache-control"), vary: head.value("vary")) { mustNotBeStored = true }
     let source = request.own.url
     switch decision {
     case .declined: return .deliver

@@ -10,6 +10,8 @@ struct ResponseHead: Sendable {
   private var source: Source
   /// Whether redirects have led to another origin, to which the request's credentials were not sent.
   var isFromOtherOrigin = false
+  /// Whether a redirect that must not be stored has led to it: ``RedirectState/mustNotBeStored``.
+  var isBehindUnstorableRedirect = false
   /// Whether it is that of a stored response, and the server has not responded to the request.
   var isStored = false
   /// Whether the transport has delivered it for the request: another, of a cache or of middleware, does not prove a password.

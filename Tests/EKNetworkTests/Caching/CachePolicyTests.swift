@@ -80,6 +80,32 @@ import Testing
     #expect(server.requestCount == 2)
   }
 
+  /// What it leads to may be stored, but not for the URL that has redirected.
+  @Test(arguments: Kind.allCases, [("Cache-Control", "private, no-store"), ("Vary", "*")])
+  func redirectThatMustNotBeStoredIsRequestedEachTime(
+    _ kind: Kind, _ field: (name: String, value: String)
+  ) async throws {
+    server.route("/item", .redirect(to: "/other", headers: [field.name: field.value]), .redirect(to: "/other"))
+    server.route("/other", .json(Teapot(id: 9)))
+    let face = face(kind)
+    for _ in 0..<3 { #expect(try await face.value(.cacheFirst).id == 9) }
+    #expect(server.requestCount == 4)
+  }
+
+  @Test func redirectIsRequestedEachTimeBehindMiddleware() async throws {
+    server.route("/bytes", .redirect(to: "/other", headers: ["Cache-Control": "no-store"]))
+    server.route("/other", .text("other"))
+    let manager = Wire.automatic.manager(server)
+    manager.middleware = [HARRecorder()]
+    manager.attemptMiddleware = [HARRecorder()]
+    let cache = PrismResponseCache()
+    for _ in 0..<2 {
+      #expect(try await manager.send(GetBytes(), policy: .cacheFirst, cache: cache) == Data("other".utf8))
+    }
+    #expect(server.requestCount == 4)
+    #expect(await cache.count == 0)
+  }
+
   @Test(arguments: Kind.allCases) func networkOnlyAlwaysFetches(_ kind: Kind) async throws {
     let face = face(kind)
     #expect(try await face.value(.networkOnly).id == 1)

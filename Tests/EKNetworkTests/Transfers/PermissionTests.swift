@@ -39,6 +39,30 @@ import Testing
     #expect(Set(failures.withLock { $0 }) == [EACCES])
   }
 
+  @Test func responseThatCannotBeRemovedIsNotUsed() async throws {
+    server.route("/a") { _ in .text("body", headers: ["Cache-Control": "max-age=60"]) }
+    let cache = HTTPCache(directory: folder.url)
+    let failures = Locked<[HTTPCache.StorageFailure]>([])
+    cache.storageFailureHandler = { failure in failures.withLock { $0.append(failure) } }
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = cache
+    #expect(!(try await manager.send(CacheProbe()).isHit))
+    let store = folder["EKNetworkHTTPCache-1"]
+    let subfolders = try FileManager.default.contentsOfDirectory(atPath: store.path)
+      .map { store.appendingPathComponent($0).path }.filter { $0 != store.appendingPathComponent("salt").path }
+    for path in subfolders + [store.path] { #expect(chmod(path, 0o500) == 0) }
+    defer { for path in [store.path] + subfolders { chmod(path, 0o700) } }
+
+    await cache.removeAll()
+    #expect(failures.withLock { $0.first?.operation } == .write)
+    #expect(!(try await manager.send(CacheProbe()).isHit))
+    // Nor is it by a later process, which could not remove it either.
+    let later = Wire.automatic.manager(server)
+    later.httpCache = HTTPCache(directory: folder.url)
+    #expect(!(try await later.send(CacheProbe()).isHit))
+    #expect(Set(failures.withLock { $0.map(\.code) }) == [EACCES])
+  }
+
   @Test func unwritableFolderIsAnErrorBeforeSending() async throws {
     #expect(chmod(folder.url.path, 0o500) == 0)
     defer { chmod(folder.url.path, 0o700) }

@@ -124,6 +124,7 @@ extension CachedLoad.Fetched {
   init(_ fetched: RequestRunner.Fetched, _ lookup: PolicyLookup?, key: CacheKey?, ttl: Duration, at date: Date) {
     entry = PrismCacheEntry(fetched.response, ttl: ttl, at: date)
     sent = fetched.sent.own
+    isBehindUnstorableRedirect = fetched.response.head.isBehindUnstorableRedirect
     guard let lookup else {
       let entry = entry
       kept = key.map { (entry, $0) }

@@ -52,6 +52,19 @@ import Testing
     #expect(found { $0.varying.selectors.isEmpty } == nil)
   }
 
+  @Test func removalThatFailsIsReported() throws {
+    let failures = Locked<[String]>([])
+    let store = DiskStore(directory: folder.url, capacity: 10_000_000) { failure in
+      failures.withLock { $0.append(failure.path) }
+    }
+    #expect(store.folder.prepare())
+    // A directory, which cannot be removed like a file.
+    let path = store.folder.full(DiskName(location).path(0))
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    store.removeAll(of: location.url)
+    #expect(failures.withLock { $0 } == [path])
+  }
+
   @Test func bodyIsReadUntilItIsCancelled() async throws {
     let content = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0) })
     var bytes = Data()

@@ -29,6 +29,11 @@ struct CacheDirectives: Sendable, Equatable {
 
   init() {}
 
+  /// Whether the fields of a response forbid that it is stored at all (§5.2.2.5, §4.1).
+  static func forbidStorage(_ cacheControl: String?, vary: String?) -> Bool {
+    CacheDirectives(cacheControl).noStore || FieldList.contains("*", in: vary ?? "")
+  }
+
   /// Parses a field value, which may be several lines that were joined.
   init(_ value: String?) { self.init(value.map { [$0] } ?? []) }
 

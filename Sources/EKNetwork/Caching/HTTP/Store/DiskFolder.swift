@@ -28,8 +28,8 @@ final class DiskFolder: Sendable {
 
   func full(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Creates the folder if needed, and returns whether it exists and belongs to this user. Checks once; after a
-  /// failure, the next call checks again.
+  /// Creates the folder if needed, and returns whether it exists, belongs to this user and can be changed. Checks once;
+  /// after a failure, the next call checks again.
   func prepare() -> Bool {
     if isReady.withLock({ $0 }) { return true }
     guard let code = obstacle() else {
@@ -56,7 +56,8 @@ final class DiskFolder: Sendable {
     guard status.st_mode & S_IFMT == S_IFDIR else { return ENOTDIR }
     guard status.st_uid == geteuid() else { return EPERM }
     if status.st_mode & 0o077 != 0, chmod(path, 0o700) != 0 { return errno }
-    return nil
+    // What cannot be removed could not be invalidated either (RFC 9111 §4.4).
+    return faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) == 0 ? nil : errno
   }
 
   /// Returns a random text that the folder keeps, and creates it if there is none: without it, whoever reads the files
@@ -146,7 +147,16 @@ final class DiskFolder: Sendable {
     (try? FileManager.default.contentsOfDirectory(atPath: folder.map(full) ?? path)) ?? []
   }
 
-  func remove(_ name: String) { unlink(full(name)) }
+  /// Removes a file, if it is there. If it cannot be, it must not be found again: the folder may have become read-only,
+  /// and is checked before its next use.
+  func remove(_ name: String) {
+    let path = full(name)
+    guard unlink(path) != 0 else { return }
+    let code = errno
+    guard code != ENOENT else { return }
+    isReady.withLock { $0 = false }
+    fail(.write, path, code)
+  }
 
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }
 
