@@ -162,16 +162,16 @@ struct UploadRecordFile {
       let code = errno
       throw code == EWOULDBLOCK ? UploadError.alreadyUploading(url) : .stateNotUsable(url, code: code)
     }
-    guard let status = file.status, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-      status.st_mode & 0o077 == 0, status.st_nlink <= 1
+    guard let status = file.status, status.st_mode & S_IFMT == S_IFREG else { throw .stateNotUsable(url, code: 0) }
+    let record = file.contents(upTo: Self.largestRecord).flatMap {
+      try? JSONDecoder().decode(UploadRecord.self, from: $0)
+    }
+    guard status.st_size == 0 || record != nil else { throw .stateNotUsable(url, code: 0) }
+    guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0, status.st_nlink <= 1
     else { throw .stateNotUsable(url, code: EPERM) }
     self.file = file
-    removeUnfinished()
-    guard status.st_size > 0 else { return }
-    guard let data = file.contents(upTo: Self.largestRecord),
-      let record = try? JSONDecoder().decode(UploadRecord.self, from: data)
-    else { throw .stateNotUsable(url, code: 0) }
     self.record = record
+    removeUnfinished()
   }
 
   /// Writes a record, atomically. Without it the upload cannot be resumed later, which is no reason not to upload.

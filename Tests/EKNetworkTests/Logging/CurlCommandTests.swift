@@ -51,6 +51,19 @@ import Testing
       try self.request("HEAD").curlCommand(revealingSecrets: true) == "curl --head 'https://a.example/p?token=t&q=1'")
   }
 
+  /// RFC 9110 §8.6: a server may require the length (411) of a method that usually has content.
+  @Test(arguments: ["POST", "PUT", "PATCH", "QUERY", "DELETE", "OPTIONS"])
+  func lengthOfNoContentIsStated(_ method: String) throws {
+    let isUsual = !["DELETE", "OPTIONS"].contains(method)
+    let words =
+      (method == "POST" ? "" : "--request '\(method)' ") + (isUsual ? "--header 'Content-Type:' --data-binary '' " : "")
+    for reveals in [true, false] {
+      let query = reveals ? "token=t&q=1" : "token=<redacted>&q=<redacted>"
+      #expect(
+        try request(method).curlCommand(revealingSecrets: reveals) == "curl \(words)'https://a.example/p?\(query)'")
+    }
+  }
+
   /// A Content-Length other than that of the body shown would make curl, or the server, wait.
   @Test func contentLengthIsOmittedAndFileIsNamed() throws {
     let folder = try ScratchFolder()
@@ -82,15 +95,15 @@ import Testing
       .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")),
       arguments: [
         "plain", "@file", "quotes ' \" $HOME `x` \\ \n!", "nul \0 and \u{7f}", "",
-        String(repeating: "longer than an argument may be ", count: 5_000),
+        String(repeating: "longer than an argument may be ", count: 5_000), nil,
       ])
-    func curlSendsTheSame(_ body: String) async throws {
+    func curlSendsTheSame(_ body: String?) async throws {
       let server = try LoopbackServer()
       defer { server.stop() }
       server.fallback = { _ in .text("") }
       var request = URLRequest(url: server.url("/p?a=b%27c"))
       request.httpMethod = "POST"
-      request.httpBody = Data(body.utf8)
+      request.httpBody = body.map { Data($0.utf8) }
       request.setValue("it's \"so\" $HOME", forHTTPHeaderField: "X-A")
       request.setValue("", forHTTPHeaderField: "X-Empty")
       let command = request.curlCommand(revealingSecrets: true)
@@ -103,7 +116,8 @@ import Testing
       let sent = try #require(server.requests.first)
       #expect(sent.method == "POST")
       #expect(sent.target == "/p?a=b%27c")
-      #expect(sent.body == Data(body.utf8))
+      #expect(sent.body == Data((body ?? "").utf8))
+      #expect(sent.headers["Content-Length"] == "\(sent.body.count)")
       #expect(sent.headers["X-A"] == "it's \"so\" $HOME")
       #expect(sent.headers["X-Empty"] == "")
       #expect(sent.headers["Content-Type"] == nil)

@@ -90,12 +90,23 @@ import Testing
     chmod(file.path, 0o600)
     #expect(throws: UploadError.stateNotUsable(file, code: 0)) { try UploadRecordFile(file) }
     #expect(try Data(contentsOf: file) == Data("precious".utf8))
+    // Its rights do not matter to what it is.
     chmod(file.path, 0o644)
-    #expect(throws: UploadError.stateNotUsable(file, code: EPERM)) { try UploadRecordFile(file) }
+    #expect(throws: UploadError.stateNotUsable(file, code: 0)) { try UploadRecordFile(file) }
+    mkfifo(folder["pipe"].path, 0o600)
+    #expect(throws: UploadError.stateNotUsable(folder["pipe"], code: 0)) { try UploadRecordFile(folder["pipe"]) }
     symlink(file.path, folder["link"].path)
     #expect(throws: UploadError.stateNotUsable(folder["link"], code: ELOOP)) { try UploadRecordFile(folder["link"]) }
     let missing = folder["none"].appendingPathComponent("state")
     #expect(throws: UploadError.stateNotUsable(missing, code: ENOENT)) { try UploadRecordFile(missing) }
+  }
+
+  @Test func recordThatOthersCanReadIsNotUsed() throws {
+    var opened: UploadRecordFile? = try UploadRecordFile(file)
+    opened?.save(try record())
+    opened = nil
+    chmod(file.path, 0o644)
+    #expect(throws: UploadError.stateNotUsable(file, code: EPERM)) { try UploadRecordFile(file) }
   }
 
   @Test func eachPartOfTheOwnerCounts() throws {
