@@ -11,8 +11,8 @@ struct CurlCommand {
   var text: String {
     var words = ["curl"]
     let method = request.httpMethod ?? "GET"
-    // RFC 9110 §8.6: of a method that usually has content, curl states that there is none only if it is given some.
-    let hasBody = request.httpBody != nil || request.httpBodyStream != nil || Self.usuallyHasContent(method)
+    // curl says that there is no content only if it is given empty content.
+    let hasBody = request.httpBody != nil || request.httpBodyStream != nil || HTTPMethod.anticipatesContent(method)
     if method == "HEAD" {
       words.append("--head")
     } else if method != (hasBody ? "POST" : "GET") {
@@ -51,7 +51,7 @@ struct CurlCommand {
   private var bodyWords: (prefix: String, words: [String]) {
     guard let data = request.httpBody else {
       guard let stream = request.httpBodyStream else {
-        return ("", Self.usuallyHasContent(request.httpMethod ?? "GET") ? ["--data-binary", "''"] : [])
+        return ("", HTTPMethod.anticipatesContent(request.httpMethod ?? "GET") ? ["--data-binary", "''"] : [])
       }
       guard revealsSecrets, case .segments(let segments)? = (stream as? BodyInputStream)?.source, segments.count == 1,
         case .file(let file) = segments[0], file.isWhole
@@ -66,13 +66,6 @@ struct CurlCommand {
       return ("", ["--data-binary", Self.quoted(text)])
     }
     return ("echo '\(data.base64EncodedString())' | base64 --decode | ", ["--data-binary", "@-"])
-  }
-
-  private static func usuallyHasContent(_ method: String) -> Bool {
-    switch HTTPMethod(rawValue: method) {
-    case .get, .head, .delete, .options, .trace, .connect: false
-    case .post, .put, .patch, nil: true
-    }
   }
 
   private func shown(_ value: String, of name: String) -> String {

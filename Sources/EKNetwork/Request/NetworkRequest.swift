@@ -242,4 +242,10 @@ public enum HTTPMethod: String, CaseIterable, Sendable {
 
   /// Whether a method is safe (RFC 9110 §9.2.1). Unknown ones are assumed not to be.
   static func isSafe(_ name: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(name) }
+
+  /// Whether a request without content says so with `Content-Length: 0` (RFC 9110 §8.6): its method anticipates content.
+  /// Unknown ones are assumed to.
+  static func anticipatesContent(_ name: String) -> Bool {
+    !["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "CONNECT"].contains(name)
+  }
 }

@@ -167,10 +167,7 @@
       of upload: (any UploadSource)?, length: Int64?, method: String
     ) -> RequestFields.Content {
       guard upload == nil else { return length == nil ? .chunked : .sized }
-      return switch HTTPMethod(rawValue: method) {
-      case .get, .head, .delete, .options, .trace, .connect: .none
-      case .post, .put, .patch, nil: .empty
-      }
+      return HTTPMethod.anticipatesContent(method) ? .empty : .none
     }
 
     private static func nanoseconds(of deadline: ContinuousInstant) -> UInt64 {
