@@ -283,4 +283,25 @@ int ekn_easy_receive(ekn_easy *easy, void *bytes, size_t length, size_t *receive
   return curl.easy_recv(easy, bytes, length, received);
 }
 
+typedef int (*debug_callback)(ekn_easy *, int, char *, size_t, void *);
+
+// Gets every error, not only the first one.
+static int notes_alert(ekn_easy *easy, int kind, char *text, size_t length, void *buffer) {
+  enum { TEXT = 0 };
+  static const char alert[] = " alert ";
+  (void)easy;
+  if (kind != TEXT || !memmem(text, length, alert, sizeof alert - 1)) return 0;
+  while (length > 0 && text[length - 1] == '\n') length--;
+  snprintf(buffer, EKN_ERROR_SIZE, "%.*s", length < EKN_ERROR_SIZE ? (int)length : EKN_ERROR_SIZE - 1, text);
+  return 0;
+}
+
+void ekn_easy_note_alerts(ekn_easy *easy, char *buffer) {
+  if (curl.easy_setopt(easy, EKN_OPT_DEBUGDATA, buffer)) return;
+  // Without a function, libcurl would write to the standard error.
+  if (!curl.easy_setopt(easy, EKN_OPT_DEBUGFUNCTION, (debug_callback)notes_alert)) {
+    curl.easy_setopt(easy, EKN_OPT_VERBOSE, 1L);
+  }
+}
+
 #endif

@@ -20,6 +20,8 @@ typedef struct ekn_list ekn_list;
 enum {
   EKN_OPT_CAINFO = 10065,
   EKN_OPT_CAINFO_BLOB = 40309,
+  EKN_OPT_DEBUGDATA = 10095,
+  EKN_OPT_DEBUGFUNCTION = 20094,
   EKN_OPT_NOPROGRESS = 43,
   EKN_OPT_OPENSOCKETDATA = 10164,
   EKN_OPT_OPENSOCKETFUNCTION = 20163,
@@ -27,6 +29,7 @@ enum {
   EKN_OPT_RESOLVER_START_FUNCTION = 20272,
   EKN_OPT_SSL_CTX_DATA = 10109,
   EKN_OPT_SSL_CTX_FUNCTION = 20108,
+  EKN_OPT_VERBOSE = 41,
   EKN_OPT_XFERINFODATA = 10057,
   EKN_OPT_XFERINFOFUNCTION = 20219,
 
@@ -139,6 +142,9 @@ ekn_easy *ekn_multi_next_ended(ekn_multi *multi, int *code);
 int ekn_easy_send(ekn_easy *easy, const void *bytes, size_t length, size_t *sent);
 // No bytes and no error mean that the peer has closed the connection.
 int ekn_easy_receive(ekn_easy *easy, void *bytes, size_t length, size_t *received);
+// From now on, writes an error that names an alert of TLS to the handle's buffer for errors (EKN_ERROR_SIZE), in which
+// libcurl itself leaves the first error for ever. The buffer must outlive the handle.
+void ekn_easy_note_alerts(ekn_easy *easy, char *buffer);
 
 #endif
 #endif

@@ -37,6 +37,11 @@
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
       if needsHandles { handles.receiveWithoutLimit() } else { handles.close() }
+      // libcurl 7.88 to 8.5 may say here that a peer that has reset the connection has no address.
+      if needsHandles, handles.errorText.pointee != 0 {
+        handles.errorText.pointee = 0
+        handles.noteAlerts()
+      }
     }
 
     /// Whether HTTP/2 was negotiated. Requires that something was sent, or was tried to be received.
@@ -67,7 +72,11 @@
         handles.readAhead()
         return .moved(count)
       }
-      return code == EKN_AGAIN ? .mustWait : .failed(handles.failure(code: Int(code)))
+      if code == EKN_AGAIN { return .mustWait }
+      let failure = handles.failure(code: Int(code))
+      // One that refuses the client says why, and may reset the connection before it has read everything.
+      handles.noteAlerts()
+      return .failed(failure)
     }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Progress {

@@ -137,6 +137,9 @@
     /// to the size of its own buffer, although it does not use that, and a record of TLS would take 16 calls.
     func receiveWithoutLimit() { _ = ekn_easy_set_long(easy, CurlOption.buffersize.rawValue, 512 * 1024) }
 
+    /// Makes the alert of a server known with which receiving fails, after something else has failed (RFC 8446 §6.2).
+    func noteAlerts() { ekn_easy_note_alerts(easy, errorText) }
+
     /// Makes TLS read what is there at once. Requires that something was sent.
     func readAhead() {
       guard !readsAhead else { return }
