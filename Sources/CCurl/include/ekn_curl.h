@@ -79,6 +79,8 @@ typedef struct {
   bool is_running;
   // The number of sockets that were opened.
   unsigned int sockets;
+  // Whether the system has refused one for a lack of descriptors or memory.
+  bool lacks_resources;
 } ekn_lookup;
 
 // Opens libcurl once per process. The file or function that is missing or fails; NULL if none does.
