@@ -169,6 +169,16 @@
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: refused")
     }
 
+    /// It is verified by the authorities of the system, whatever those of the origin are.
+    @Test func messageNamesTheCertificateOfTheProxy() {
+      var failure = CurlError.Failure(code: 60, text: "unable to get local issuer certificate", proxyVerifyResult: 20)
+      #expect(CurlError.urlErrorCode(failure) == .serverCertificateHasUnknownRoot)
+      #expect(CurlError.text(failure) == "The certificate of the proxy is refused (\(failure.text))")
+      (failure.verifyResult, failure.proxyVerifyResult) = (10, 0)
+      #expect(CurlError.urlErrorCode(failure) == .serverCertificateHasBadDate)
+      #expect(CurlError.text(failure) == failure.text)
+    }
+
     /// A later attempt may have what this one lacks.
     @Test(arguments: [2, 27]) func lackOfMemoryIsTemporary(_ code: Int) {
       #expect(CurlError.urlErrorCode(CurlError.Failure(code: code, text: "")) == .resourceUnavailable)
