@@ -76,7 +76,7 @@
       // The feature is not built into this libcurl.
       case 4: .unsupportedURL
       // The name of the proxy, or of the host.
-      case 5, 6: .cannotFindHost
+      case 5, 6: failure.text.contains("thread failed to start") ? .resourceUnavailable : .cannotFindHost
       // From 8.21 on, also a proxy that opens no tunnel, or requires authentication (RFC 9110 §15.5.8).
       case 7: failure.proxyStatus == 407 ? .userAuthenticationRequired : .cannotConnectToHost
       // The interface is not there; the handshake with the proxy failed.

@@ -100,6 +100,9 @@
       (92, "HTTP/2 stream 1 was reset: INTERNAL_ERROR", .networkConnectionLost, "INTERNAL"),
       (63, "The proxy's response to CONNECT is longer", .dataLengthExceedsMaximum, "CONNECT"),
       (2, "The process is out of resources", .resourceUnavailable, "out of resources"),
+      // Before 8.20, without the descriptors that a lookup needs.
+      (6, "getaddrinfo() thread failed to start", .resourceUnavailable, "failed to start"),
+      (6, "Could not resolve host: h", .cannotFindHost, "resolve host"),
       (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
       // A port without TLS: OpenSSL and GnuTLS.
       (
