@@ -70,6 +70,7 @@
 
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
       if let refusal = failure.certificateRefusal { return refusal }
+      if failure.code != 4, URLError.proxyRefusal(failure.text) != nil { return .badURL }
       return switch failure.code {
       // libcurl's URL parser is stricter than Foundation's.
       case 3: .badURL
@@ -182,6 +183,7 @@
       case .clientCertificateRequired?: return "The server requires a client certificate (\(text))"
       default: return "The server does not accept the client certificate, or that there is none (\(text))"
       }
+      if let refusal = URLError.proxyRefusal(text) { return refusal }
       switch code {
       case 7:
         if let socketPath {

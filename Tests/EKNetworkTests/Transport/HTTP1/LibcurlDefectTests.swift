@@ -182,6 +182,17 @@
       #expect(CurlError.text(failure) == failure.text)
     }
 
+    @Test(arguments: [
+      (5, "Unsupported proxy syntax in 'http://user:secret@host:x': Port number was not a decimal number"),
+      (7, "Unsupported proxy scheme for 'ftp://user:secret@host'"),
+      (4, "Unsupported proxy 'https://user:secret@host', libcurl is built without the HTTPS-proxy support."),
+    ])
+    func messageKeepsThePasswordForAProxy(_ code: Int, _ text: String) {
+      let failure = CurlError.Failure(code: code, text: text, hasProxy: true)
+      #expect(CurlError.urlErrorCode(failure) == (code == 4 ? .unsupportedURL : .badURL))
+      #expect(CurlError.text(failure).hasPrefix("The URL of the proxy is not valid"))
+    }
+
     /// A later attempt may have what this one lacks.
     @Test(arguments: [2, 27]) func lackOfMemoryIsTemporary(_ code: Int) {
       #expect(CurlError.urlErrorCode(CurlError.Failure(code: code, text: "")) == .resourceUnavailable)
