@@ -8,6 +8,7 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -205,7 +206,10 @@ static int opens_socket(void *context, int purpose, socket_address *address) {
   lookup->sockets++;
   // With ALPN, libcurl 7.88 asks for a Unix domain socket with the protocol of TCP, which is refused.
   int protocol = address->family == AF_UNIX ? 0 : address->protocol;
-  return socket(address->family, address->type | SOCK_CLOEXEC, protocol);
+  int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, protocol);
+  lookup->lacks_resources =
+    descriptor < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+  return descriptor;
 }
 
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup) {

@@ -37,6 +37,7 @@ enum {
   EKN_INFO_SSL_VERIFYRESULT = 0x200000 + 13,
   EKN_INFO_HTTP_CONNECTCODE = 0x200000 + 22,
   EKN_INFO_OS_ERRNO = 0x200000 + 25,
+  EKN_INFO_PROXY_SSL_VERIFYRESULT = 0x200000 + 47,
   EKN_INFO_CAINFO = 0x100000 + 61,
   EKN_INFO_TLS_SSL_PTR = 0x400000 + 45,
   EKN_INFO_NAMELOOKUP_TIME = 0x600000 + 51,
@@ -79,6 +80,8 @@ typedef struct {
   bool is_running;
   // The number of sockets that were opened.
   unsigned int sockets;
+  // Whether the system has refused one for a lack of descriptors or memory.
+  bool lacks_resources;
 } ekn_lookup;
 
 // Opens libcurl once per process. The file or function that is missing or fails; NULL if none does.

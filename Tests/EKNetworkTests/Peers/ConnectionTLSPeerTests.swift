@@ -125,6 +125,27 @@
       }
     }
 
+    /// One that has not read everything resets the connection behind its alert, and sending may fail first. Which of both is seen
+    /// first varies.
+    @Test(
+      "A client certificate that is refused while a body is sent is no lost connection",
+      .enabled(if: TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL") == true),
+      arguments: ["http/1.1", "h2"])
+    func refusedClientWhileSending(version: String) async throws {
+      let client = TLSOptions.ClientCertificate(
+        certificateFile: peer.file("unknown-root.pem"), keyFile: peer.file("unknown-root.key"))
+      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), clientCertificate: client)
+      let transport = TransportSelection.transport(
+        for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
+      var request = URLRequest(url: try peer.url("client-reset-1.3-\(version)"), timeoutInterval: 20)
+      request.httpMethod = "PUT"
+      request.httpBody = Data(count: 3 << 20)
+      for _ in 0..<20 {
+        let error = await #expect(throws: URLError.self) { _ = try await transport.fetch(TransportRequest(request)) }
+        #expect(error?.code == .clientCertificateRejected, "\(error?.localizedDescription ?? "")")
+      }
+    }
+
     private func own(_ eventLoops: EventLoops = EventLoops(count: 1), file: URL? = nil) throws -> HTTPTransport {
       let tls = TLSOptions(certificateAuthorityFile: file ?? peer.file("ca.pem"))
       return try #require(

@@ -36,13 +36,13 @@
       socket = needsHandles ? bare : ekn_socket_replace(bare)
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
-      guard needsHandles else {
-        handles.close()
-        return
-      }
+      guard needsHandles else { return handles.close() }
       handles.receiveWithoutLimit()
-      // libcurl has asked for the address of a server that had already closed the connection.
-      if handles.errorText.pointee != 0 { handles.noteAlerts() }
+      // libcurl 7.88 to 8.5 may say here that a peer that has reset the connection has no address.
+      if handles.errorText.pointee != 0 {
+        handles.errorText.pointee = 0
+        handles.noteAlerts()
+      }
     }
 
     /// Whether HTTP/2 was negotiated. Requires that something was sent, or was tried to be received.
@@ -73,9 +73,11 @@
         handles.readAhead()
         return .moved(count)
       }
-      guard code != EKN_AGAIN else { return .mustWait }
-      defer { handles.noteAlerts() }
-      return .failed(handles.failure(code: Int(code)))
+      if code == EKN_AGAIN { return .mustWait }
+      let failure = handles.failure(code: Int(code))
+      // A server that refuses the client says why, and may reset the connection before it has read everything.
+      handles.noteAlerts()
+      return .failed(failure)
     }
 
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Progress {

@@ -127,6 +127,8 @@
       }
       defer { handles.close() }
       guard !isEndless else { return .failure(TunnelWatch.failure) }
+      // libcurl only says that it could not connect.
+      if code == 7, handles.lookup.pointee.lacks_resources { return .failure(.noResources) }
       var failure = handles.failure(code: code)
       failure.socketPath = endpoint.route.socketPath
       failure.hasProxy = endpoint.proxy != nil

@@ -15,6 +15,8 @@
       var systemError = 0
       /// OpenSSL's verification result for the certificate (`X509_V_ERR_…`); 0 if there is none.
       var verifyResult = 0
+      /// The same for the certificate of a proxy.
+      var proxyVerifyResult = 0
       /// The path of the socket that was to be connected to, which libcurl's message does not name.
       var socketPath: String?
       /// Whether the connection was to lead through a proxy.
@@ -68,13 +70,14 @@
 
     static func urlErrorCode(_ failure: Failure) -> URLError.Code {
       if let refusal = failure.certificateRefusal { return refusal }
+      if failure.code != 4, URLError.proxyRefusal(failure.text) != nil { return .badURL }
       return switch failure.code {
       // libcurl's URL parser is stricter than Foundation's.
       case 3: .badURL
       // The feature is not built into this libcurl.
       case 4: .unsupportedURL
       // The name of the proxy, or of the host.
-      case 5, 6: .cannotFindHost
+      case 5, 6: failure.text.contains("thread failed to start") ? .resourceUnavailable : .cannotFindHost
       // From 8.21 on, also a proxy that opens no tunnel, or requires authentication (RFC 9110 §15.5.8).
       case 7: failure.proxyStatus == 407 ? .userAuthenticationRequired : .cannotConnectToHost
       // The interface is not there; the handshake with the proxy failed.
@@ -100,7 +103,7 @@
       // authorities or of revoked certificates cannot be read.
       case 53, 54, 59, 64, 66, 77, 82: .secureConnectionFailed
       case 58: .clientCertificateRejected
-      case 60: certificateCode(failure.verifyResult)
+      case 60: certificateCode(failure.verifyResult == 0 ? failure.proxyVerifyResult : failure.verifyResult)
       // The issuer, the pinned key or the status of the certificate is not as it has to be.
       case 83, 90, 91: .serverCertificateUntrusted
       case 98: .clientCertificateRequired
@@ -180,6 +183,7 @@
       case .clientCertificateRequired?: return "The server requires a client certificate (\(text))"
       default: return "The server does not accept the client certificate, or that there is none (\(text))"
       }
+      if let refusal = URLError.proxyRefusal(text) { return refusal }
       switch code {
       case 7:
         if let socketPath {
@@ -189,6 +193,7 @@
         // Otherwise the proxy was reached, and opened no tunnel.
         let isProxy = hasProxy && proxyStatus == 0 && !text.contains("CONNECT")
         return isProxy ? "The proxy cannot be reached: \(text)" : nil
+      case 60 where proxyVerifyResult != 0: return "The certificate of the proxy is refused (\(text))"
       case CurlError.handshakeFailure where Self.plainPeer.contains(where: text.contains):
         return "The server\(hasProxy ? ", or its proxy," : "") does not speak TLS on this port (\(text))"
       default: return nil
@@ -202,7 +207,8 @@
         code: code, text: text.isEmpty ? String(cString: ekn_easy_strerror(Int32(code))) : text,
         proxyStatus: ekn_easy_info_long(easy, Int32(EKN_INFO_HTTP_CONNECTCODE)),
         systemError: ekn_easy_info_long(easy, Int32(EKN_INFO_OS_ERRNO)),
-        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)))
+        verifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_SSL_VERIFYRESULT)),
+        proxyVerifyResult: ekn_easy_info_long(easy, Int32(EKN_INFO_PROXY_SSL_VERIFYRESULT)))
     }
   }
 #endif

@@ -41,6 +41,7 @@ extension URLError {
       }
       let text = userInfo[NSLocalizedDescriptionKey] as? String ?? ""
       let code = corrected(Code(rawValue: nsError.code) ?? .unknown, text: text)
+      if let refusal = proxyRefusal(text) { userInfo[NSLocalizedDescriptionKey] = refusal }
       return URLError(code, userInfo: userInfo)
     #endif
   }
@@ -62,6 +63,13 @@ extension URLError {
     URLError(.resourceUnavailable, url: url, description: description)
   }
 
+  /// What libcurl's message means if it refuses the URL of a proxy, which the message contains with the password for the
+  /// proxy; `nil` otherwise.
+  static func proxyRefusal(_ text: String) -> String? {
+    text.hasPrefix("Unsupported proxy ")
+      ? "The URL of the proxy is not valid, or has a scheme that libcurl does not support" : nil
+  }
+
   /// Returns the code that `text`, one of libcurl's messages, stands for.
   static func corrected(_ code: Code, text: String) -> Code {
     let text = text.lowercased()
@@ -81,7 +89,8 @@ extension URLError {
 
   /// Parts of libcurl's messages, first match first.
   private static let messages: [(part: String, code: Code)] = [
-    // Before the others: these contain the name of the host, which may be "tls.example.com".
+    // Before the others: these contain the name of a host, which may be "tls.example.com".
+    ("unsupported proxy", .badURL),
     ("resolve host", .cannotFindHost),
     ("failed to connect", .cannotConnectToHost),
     // OpenSSL's X.509 verification results, as libcurl prints them.

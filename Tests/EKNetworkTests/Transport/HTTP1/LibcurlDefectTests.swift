@@ -100,6 +100,9 @@
       (92, "HTTP/2 stream 1 was reset: INTERNAL_ERROR", .networkConnectionLost, "INTERNAL"),
       (63, "The proxy's response to CONNECT is longer", .dataLengthExceedsMaximum, "CONNECT"),
       (2, "The process is out of resources", .resourceUnavailable, "out of resources"),
+      // Before 8.20, without the descriptors that a lookup needs.
+      (6, "getaddrinfo() thread failed to start", .resourceUnavailable, "failed to start"),
+      (6, "Could not resolve host: h", .cannotFindHost, "resolve host"),
       (52, "Empty reply from server", .networkConnectionLost, "Empty reply"),
       // A port without TLS: OpenSSL and GnuTLS.
       (
@@ -167,6 +170,27 @@
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: Permission denied")
       failure.systemError = 0
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: refused")
+    }
+
+    /// It is verified by the authorities of the system, whatever those of the origin are.
+    @Test func messageNamesTheCertificateOfTheProxy() {
+      var failure = CurlError.Failure(code: 60, text: "unable to get local issuer certificate", proxyVerifyResult: 20)
+      #expect(CurlError.urlErrorCode(failure) == .serverCertificateHasUnknownRoot)
+      #expect(CurlError.text(failure) == "The certificate of the proxy is refused (\(failure.text))")
+      (failure.verifyResult, failure.proxyVerifyResult) = (10, 0)
+      #expect(CurlError.urlErrorCode(failure) == .serverCertificateHasBadDate)
+      #expect(CurlError.text(failure) == failure.text)
+    }
+
+    @Test(arguments: [
+      (5, "Unsupported proxy syntax in 'http://user:secret@host:x': Port number was not a decimal number"),
+      (7, "Unsupported proxy scheme for 'ftp://user:secret@host'"),
+      (4, "Unsupported proxy 'https://user:secret@host', libcurl is built without the HTTPS-proxy support."),
+    ])
+    func messageKeepsThePasswordForAProxy(_ code: Int, _ text: String) {
+      let failure = CurlError.Failure(code: code, text: text, hasProxy: true)
+      #expect(CurlError.urlErrorCode(failure) == (code == 4 ? .unsupportedURL : .badURL))
+      #expect(CurlError.text(failure).hasPrefix("The URL of the proxy is not valid"))
     }
 
     /// A later attempt may have what this one lacks.

@@ -36,6 +36,18 @@ struct URLErrorMappingTests {
     #expect(URLError.corrected(.unknown, text: text) == code)
   }
 
+  #if os(Linux)
+    @Test("The password for a proxy is not in the error for its URL")
+    func proxyURL() throws {
+      let text = "Unsupported proxy syntax in 'http://user:secret@tls.example.com:x'"
+      let error = NSError(
+        domain: NSURLErrorDomain, code: URLError.Code.unknown.rawValue, userInfo: [NSLocalizedDescriptionKey: text])
+      let mapped = try #require(URLError.mapped(error, url: nil) as? URLError)
+      #expect(mapped.code == .badURL)
+      #expect(mapped.localizedDescription.hasPrefix("The URL of the proxy is not valid"))
+    }
+  #endif
+
   @Test("Codes set by Foundation are kept, with two exceptions")
   func codes() {
     #expect(URLError.corrected(.cannotFindHost, text: "Could not resolve host: ssl") == .cannotFindHost)

@@ -1,0 +1,83 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Testing
+
+  @testable import EKNetwork
+
+  private enum DescriptorShortage {
+    static let variable = "EKNETWORK_DESCRIPTOR_TESTS"
+    static let isChild = ProcessInfo.processInfo.environment[variable] != nil
+  }
+
+  /// Runs in a process of its own, whose other tests would lack descriptors, too.
+  @Suite(
+    "Requests without descriptors", .serialized, .timeLimit(.minutes(10)), .enabled(if: DescriptorShortage.isChild))
+  struct DescriptorShortageTests {
+    @Test("A lack of descriptors is not blamed on the server, whatever lacks one")
+    func everyStage() async throws {
+      // Its system accepts connections that nobody serves.
+      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(listener) }
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = in_addr_t(UInt32(0x7F00_0001).bigEndian)
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let port = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          #expect(bind(listener, address, size) == 0 && listen(listener, 64) == 0)
+          #expect(getsockname(listener, address, &size) == 0)
+        }
+        return UInt16(bigEndian: pointer.pointee.sin_port)
+      }
+      let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+      let transport = try #require(HTTPTransport(configuration: .ephemeral, eventLoops: EventLoops(count: 1)))
+      func code() async -> URLError.Code? {
+        let error = await #expect(throws: URLError.self) {
+          _ = try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: 1)))
+        }
+        return error?.code
+      }
+      // The event loop has its descriptors from now on.
+      #expect(await code() == .timedOut)
+      var limits = rlimit()
+      #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      let most = limits
+      let next = dup(listener)
+      close(next)
+      var codes: [URLError.Code?] = []
+      repeat {
+        limits.rlim_cur = rlim_t(next) + rlim_t(codes.count)
+        #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+        codes.append(await code())
+        limits = most
+        #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      } while codes.last != .timedOut && codes.count < 64
+      #expect(codes.count > 1 && codes.last == .timedOut)
+      #expect(codes.dropLast().allSatisfy { $0 == .resourceUnavailable }, "\(codes)")
+    }
+  }
+
+  @Suite(.timeLimit(.minutes(10)), .enabled(if: !DescriptorShortage.isChild))
+  struct DescriptorShortageProcessTests {
+    @Test("Without descriptors, requests say so")
+    func child() async throws {
+      var environment = ProcessInfo.processInfo.environment
+      environment[DescriptorShortage.variable] = "1"
+      let child = try ChildProcess(
+        "/bin/sh",
+        [
+          "-c", "exec \"$0\" --testing-library swift-testing --filter '\\.DescriptorShortageTests/' 2>&1",
+          CommandLine.arguments[0],
+        ],
+        environment: environment)
+      let output = try await withCheckedThrowingContinuation { continuation in
+        // Waiting for the process would block a thread of the cooperative pool.
+        Thread.detachNewThread { continuation.resume(with: Result { try child.readToEnd() }) }
+      }
+      #expect(child.waitUntilExit() == 0)
+      let text = String(decoding: output, as: UTF8.self)
+      #expect(text.contains("Test run with 1 test in 1 suite passed"), "\(text)")
+    }
+  }
+#endif
