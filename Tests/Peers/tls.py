@@ -259,24 +259,6 @@ def refusing(context, resets=False):
     return listener.getsockname()[1]
 
 
-def resetting(context):
-    """Resets the connection behind the alert of a handshake that fails, as one does that has not read everything."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve():
-        while True:
-            stream = context.wrap_socket(listener.accept()[0], server_side=True, do_handshake_on_connect=False)
-            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            try:
-                stream.do_handshake()
-            except OSError:
-                pass
-            stream.close()
-
-    threading.Thread(target=serve, daemon=True).start()
-    return listener.getsockname()[1]
-
-
 def renegotiating(folder):
     """Begins another handshake (RFC 5246 §7.4.1.1) when the client has sent the line `go`, sends the line `ready`, and never
     reads again."""
@@ -397,7 +379,6 @@ async def main():
             recent.set_alpn_protocols([protocol])
             ports[f"client-required-1.3-{protocol}"] = refusing(recent)
             ports[f"client-required-reset-{protocol}"] = refusing(recent, resets=True)
-            ports[f"client-reset-1.3-{protocol}"] = resetting(recent)
         await serve("client-name", client, context)
         optional = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         optional.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")
