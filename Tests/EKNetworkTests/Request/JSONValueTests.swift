@@ -50,6 +50,16 @@ import Testing
     #expect(throws: DecodingError.self) { try Self.decode("1e999") }
   }
 
+  /// The error is about the value that cannot be decoded, and not about the array or the object around it.
+  @Test(arguments: [
+    (#"{"a":[0,"\ud800"]}"#, "Path: a[1]. "), (#"{"a":{"b":1e999}}"#, "Path: a.b. "), ("[[1e999]]", "Path: [0][0]. "),
+    (#""\udc00""#, ""), ("1e999", ""),
+  ])
+  func theErrorIsThatOfTheValue(text: String, path: String) throws {
+    let error = try #require(throws: DecodingError.self) { try Self.decode(text) }
+    #expect(error.reason == path + "A string that is not Unicode, or a number that no type can hold")
+  }
+
   @Test(arguments: [Double.nan, .infinity, -.infinity]) func numbersWithoutJSONAreErrors(number: Double) async throws {
     #expect(throws: EncodingError.self) { try Self.encode(["a": [.double(number)]]) }
     #expect(throws: EncodingError.self) { try JSONValue(encoding: number) }

@@ -91,12 +91,20 @@ import Testing
     #expect(mkfifo(pipe.path, 0o600) == 0)
     let link = folder["link"]
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder["nowhere"])
+    let status = URL(fileURLWithPath: "/proc/self/status")
+    #if os(Linux)
+      // It has content, and a size of 0.
+      let ofStatus = RequestBodyError.notARegularFile(status)
+    #else
+      let ofStatus = RequestBodyError.fileNotFound(status)
+    #endif
     let cases: [(URL, RequestBodyError)] = [
       (folder["missing"], .fileNotFound(folder["missing"])),
       (folder["missing/child"], .fileNotFound(folder["missing/child"])),
       (folder.url, .notARegularFile(folder.url)),
       (pipe, .notARegularFile(pipe)),
       (URL(fileURLWithPath: "/dev/null"), .notARegularFile(URL(fileURLWithPath: "/dev/null"))),
+      (status, ofStatus),
       (link, .fileNotFound(link)),
       (URL(string: "https://example.com/a")!, .fileNotFound(URL(string: "https://example.com/a")!)),
     ]

@@ -24,13 +24,23 @@ struct FileSegment: Equatable, Sendable {
   /// The identity and modification time of the file; `nil` for a file that no other program can write to.
   private let version: FileVersion?
 
-  /// Checks a file without opening it.
+  /// Checks a file; one that has bytes is not opened.
   init(_ url: URL) throws(RequestBodyError) {
     guard url.isFileURL else { throw .fileNotFound(url) }
     var status = stat()
     guard stat(url.path, &status) == 0 else { throw Self.error(errno, url) }
     try self.init(url, status)
     guard access(url.path, R_OK) == 0 else { throw Self.error(errno, url) }
+    guard size == 0 else { return }
+    // A file of /proc has content, but no size: it would be sent as if it were empty.
+    let file = try open()
+    var byte: UInt8 = 0
+    let count = pread(file.descriptor, &byte, 1, 0)
+    guard count >= 0 else { throw .fileNotReadable(url, code: errno) }
+    guard count == 0 else {
+      try check(file)
+      throw .notARegularFile(url)
+    }
   }
 
   private init(_ url: URL, _ status: stat) throws(RequestBodyError) {

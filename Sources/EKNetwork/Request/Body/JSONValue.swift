@@ -51,10 +51,16 @@ public enum JSONValue: Codable, Sendable, Hashable {
       self = .unsigned(value)
     } else if let value = try? container.decode(Double.self) {
       self = .double(value)
-    } else if let value = try? container.decode([JSONValue].self) {
-      self = .array(value)
+    } else if (try? decoder.unkeyedContainer()) != nil {
+      // What is wrong with an element is the error, and not that the array is no object.
+      self = .array(try container.decode([JSONValue].self))
     } else {
-      self = .object(try container.decode([String: JSONValue].self))
+      do {
+        self = .object(try container.decode([String: JSONValue].self))
+      } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == decoder.codingPath.count {
+        throw DecodingError.dataCorruptedError(
+          in: container, debugDescription: "A string that is not Unicode, or a number that no type can hold")
+      }
     }
   }
 

@@ -36,7 +36,10 @@
       socket = needsHandles ? bare : ekn_socket_replace(bare)
       self.handles = needsHandles ? handles : nil
       guard socket >= 0 else { return nil }
-      guard needsHandles else { return handles.close() }
+      guard needsHandles else {
+        handles.close()
+        return
+      }
       handles.receiveWithoutLimit()
       // libcurl 7.88 to 8.5 may say here that a peer that has reset the connection has no address.
       if handles.errorText.pointee != 0 {
