@@ -16,7 +16,7 @@ let package = Package(
       dependencies: [
         .product(name: "EKNetwork", package: "EKNetwork"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
-      ])
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

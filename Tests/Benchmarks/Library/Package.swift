@@ -7,7 +7,7 @@ let package = Package(
   platforms: [.macOS(.v13)],
   dependencies: [.package(name: "EKNetwork", path: "../../..")],
   targets: [
-    .executableTarget(name: "SocketLoad", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")]),
+    .executableTarget(name: "SocketLoad", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")])
   ],
   swiftLanguageModes: [.v6]
 )

@@ -57,7 +57,7 @@ final class DiskFolder: Sendable {
     guard status.st_uid == geteuid() else { return EPERM }
     if status.st_mode & 0o077 != 0, chmod(path, 0o700) != 0 { return errno }
     // What cannot be removed could not be invalidated either (RFC 9111 §4.4).
-    return faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS) == 0 ? nil : errno
+    return access(path, R_OK | W_OK | X_OK) == 0 ? nil : errno
   }
 
   /// Returns a random text that the folder keeps, and creates it if there is none: without it, whoever reads the files
