@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# compile.sh PLATFORM MODULE sil|module [options] SOURCES...: compiles a module for an Apple target as far as possible
-# without an SDK: up to the passes after the type checker (initialisation, `sending`, exclusivity). With "module" it also
-# emits a module for importers. Requires the environment of check.sh.
+# compile.sh PLATFORM MODULE types|sil|module [options] SOURCES...: compiles a module for an Apple target as far as possible
+# without an SDK: up to the passes after the type checker (initialisation, `sending`, exclusivity). With "types" it stops before
+# them, and with "module" it also emits a module for importers. Requires the environment of check.sh.
 set -u
 platform="$1" module="$2" mode="$3"
 shift 3
@@ -12,6 +12,7 @@ esac
 built="$APPLE_SCRATCH/built/$platform"
 mkdir -p "$built"
 case "$mode" in
+  types) output=(-typecheck) ;;
   sil) output=(-emit-sil -o /dev/null) ;;
   module) output=(-emit-sil -o /dev/null -enable-testing -emit-module-path "$built/$module.swiftmodule") ;;
 esac
