@@ -2,7 +2,7 @@ import EKNetwork
 import Testing
 
 /// Every kind of provider must compile.
-@Suite struct TokenRefreshProviderTests {
+struct TokenRefreshProviderTests {
   final class PlainClass: TokenRefreshProvider {
     var token = ""
     func refreshTokenIfNeeded() async throws { token = "new" }

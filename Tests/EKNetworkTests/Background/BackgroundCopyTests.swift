@@ -14,7 +14,7 @@ private struct FilmUpload: NetworkRequest {
 }
 
 /// The body of an upload is copied to a file before the system gets a task.
-@Suite struct BackgroundCopyTests {
+struct BackgroundCopyTests {
   private let home: ScratchFolder
   private let server: LoopbackServer
   private let system = StandInTasks()

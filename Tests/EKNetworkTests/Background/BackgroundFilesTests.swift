@@ -24,7 +24,7 @@ private struct FilmDownload: NetworkRequest {
 }
 
 /// The copies that killed processes have left, and files on other volumes.
-@Suite struct BackgroundFilesTests {
+struct BackgroundFilesTests {
   private let home: ScratchFolder
   private let server: LoopbackServer
   private let system = StandInTasks()

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct BackgroundStateTests {
+struct BackgroundStateTests {
   private let places = BackgroundPlaces(home: "/home/1", group: "/groups/1")
 
   private func record(_ path: String, spool: String? = nil) -> BackgroundRecord {

@@ -32,7 +32,7 @@ private struct SystemTransport: Transport {
   func start(_ request: TransportRequest) async throws -> TransportResponse { throw URLError(.unknown) }
 }
 
-@Suite struct BackgroundTransfersTests {
+struct BackgroundTransfersTests {
   private let home: ScratchFolder
   private let server: LoopbackServer
   private let system = StandInTasks()

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// The documented caching rules, and the isolation of users.
-@Suite struct AdapterCacheTests {
+struct AdapterCacheTests {
   private let server: LoopbackServer
   private let cache = URLCache(memoryCapacity: 4_000_000, diskCapacity: 0)
   private let client: PrismNetworkAdapter

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CacheDecisionTests {
+struct CacheDecisionTests {
   @Test(arguments: [
     (PrismCachePolicy.networkOnly, [false, false]), (.cacheFirst, [true, false]), (.cacheThenNetwork, [true, true]),
     (.staleWhileRevalidate, [true, true]),

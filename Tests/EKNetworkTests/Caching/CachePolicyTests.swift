@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// The policies end to end, through the adapter and through the manager.
-@Suite struct CachePolicyTests {
+struct CachePolicyTests {
   /// The adapter or the manager behind one interface, with a way to advance time.
   struct Face: Sendable, CustomStringConvertible {
     let description: String

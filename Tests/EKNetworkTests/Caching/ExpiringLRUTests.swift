@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ExpiringLRUTests {
+struct ExpiringLRUTests {
   @Test func leastRecentlyUsedIsEvicted() {
     var cache = ExpiringLRU<String, Int>(capacity: 2)
     cache.store(1, for: "a", deadline: 100, now: 0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PrismResponseCacheTests {
+struct PrismResponseCacheTests {
   private let clock = ManualClock()
 
   private func entry(_ text: String = "a", ttl: Duration = .seconds(100), cachedAt: Date = Date()) -> PrismCacheEntry {

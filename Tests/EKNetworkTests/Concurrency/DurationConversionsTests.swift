@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct DurationConversionsTests {
+struct DurationConversionsTests {
   @Test func nanosecondsAreClamped() {
     let whole: Int64 = 18_446_744_073
     #expect(Duration.zero.clampedNanoseconds == 0)

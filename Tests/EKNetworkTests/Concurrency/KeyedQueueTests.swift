@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct KeyedQueueTests {
+struct KeyedQueueTests {
   /// Tasks that wait for a number each, in their order.
   private func wait(_ count: Int, in queue: Locked<WaiterQueue<Int>>) async -> [Task<Int, any Error>] {
     var tasks: [Task<Int, any Error>] = []

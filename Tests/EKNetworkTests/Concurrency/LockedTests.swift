@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct LockedTests {
+struct LockedTests {
   private final class Counter {
     var value = 0
     let onDeinit: () -> Void

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Values that a thread has during a call.
-@Suite struct ThreadSlotTests {
+struct ThreadSlotTests {
   private final class Value: Sendable {}
 
   /// With a key, and without one: a process has only so many.

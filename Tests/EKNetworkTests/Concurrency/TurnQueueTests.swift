@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct TurnQueueTests {
+struct TurnQueueTests {
   /// Tasks that take a turn each, in their order.
   private func callers(_ count: Int, of queue: Locked<TurnQueue>) async -> [Task<Void, any Error>] {
     var tasks: [Task<Void, any Error>] = []

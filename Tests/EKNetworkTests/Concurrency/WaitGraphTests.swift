@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct WaitGraphTests {
+struct WaitGraphTests {
   @Test(
     arguments: [
       // Direct, through one, through two; back and forth; no wait for itself.

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Every kind of credential over every kind of redirect, on every path and both transports: what arrives at the end.
-@Suite struct CredentialsOnTheWireTests {
+struct CredentialsOnTheWireTests {
   /// A credential, or a trace: how it is given, and as which field it is sent.
   enum Kind: CaseIterable {
     case ownAuthorization, ownCookie, ownProxyAuthorization, ownSecret, ownTrace, ownPlain, token, userOfURL

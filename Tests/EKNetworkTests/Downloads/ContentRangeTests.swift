@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ContentRangeTests {
+struct ContentRangeTests {
   @Test(
     arguments: [
       ("bytes 0-0/1", 0...0, 1), ("bytes 5-9/*", 5...9, nil), ("Bytes 5-9/10", 5...9, 10),

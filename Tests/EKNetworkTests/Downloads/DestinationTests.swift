@@ -5,7 +5,7 @@ import Testing
 @testable import EKNetwork
 
 /// File system conditions that a download may meet.
-@Suite struct DestinationTests {
+struct DestinationTests {
   private let folder: ScratchFolder
   private let file: RangeServer
   private let manager: NetworkManager

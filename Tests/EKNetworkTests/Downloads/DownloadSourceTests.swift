@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct DownloadSourceTests {
+struct DownloadSourceTests {
   private func digest(_ text: String) throws -> String {
     DownloadSource.digest(of: try #require(URL(string: "https://a.example\(text)")))
   }

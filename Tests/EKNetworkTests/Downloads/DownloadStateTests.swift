@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct DownloadStateTests {
+struct DownloadStateTests {
   private func head(_ status: Int, _ change: (inout DownloadHead) -> Void = { _ in }) -> DownloadHead {
     var head = DownloadHead(status: status)
     head.entityTag = "\"v1\""

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct DownloadsOnTheWireTests {
+struct DownloadsOnTheWireTests {
   private let folder: ScratchFolder
   private let content = Data.noise(300_000)
   private let file: RangeServer

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Another program changes the file in which a download is. The result is one file, and never a mixture of two.
-@Suite struct PartialFileTests {
+struct PartialFileTests {
   enum Damage: CaseIterable {
     case removed
     case replaced

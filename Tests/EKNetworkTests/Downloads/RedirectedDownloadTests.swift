@@ -5,7 +5,7 @@ import Testing
 @testable import EKNetwork
 
 /// A strong validator is unique among the representations of one resource only (RFC 9110 §8.8.1).
-@Suite struct RedirectedDownloadTests {
+struct RedirectedDownloadTests {
   private let server: LoopbackServer
   private let folder: ScratchFolder
   private let old = Data.noise(300_000)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct AttemptStateTests {
+struct AttemptStateTests {
   private struct Failure: Error {}
   private struct Refusal: NonRetriableError {}
 

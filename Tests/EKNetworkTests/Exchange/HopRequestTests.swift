@@ -6,7 +6,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct HopRequestTests {
+struct HopRequestTests {
   private func request(_ url: String, _ fields: [String: String] = [:]) throws -> URLRequest {
     var request = URLRequest(url: try #require(URL(string: url)))
     request.allHTTPHeaderFields = fields

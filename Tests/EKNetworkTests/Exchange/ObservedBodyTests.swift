@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ObservedBodyTests {
+struct ObservedBodyTests {
   /// A reader whose body is cancelled may send its next request at once: what watches the body has to know of the end then.
   @Test func endIsReportedOnceBeforeTheBodyIsCancelled() {
     let notes = Locked<[String]>([])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RedirectStateTests {
+struct RedirectStateTests {
   private static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
   /// What each of the methods becomes (RFC 9110 §15.4.2 to §15.4.9).

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Every kind of identity, crossed with everything that requests share.
-@Suite struct RequestIdentityTests {
+struct RequestIdentityTests {
   /// What distinguishes one sender from another.
   enum Sender: String, CaseIterable, Sendable {
     case nobody, token, otherToken, user, apiKey, sessionField, cookie, storedCookie, systemCookie, delegate, middleware

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct LockedFileTests {
+struct LockedFileTests {
   private let folder: ScratchFolder
 
   init() throws { folder = try ScratchFolder() }

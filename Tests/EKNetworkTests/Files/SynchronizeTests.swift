@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct SynchronizeTests {
+struct SynchronizeTests {
   private let folder: ScratchFolder
 
   init() throws { folder = try ScratchFolder() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ServerURLTests {
+struct ServerURLTests {
   /// References relative to `http://a/b/c?q#f`, of which RFC 3986 allows none, or leaves the meaning open. What comes out
   /// decodes to what the WHATWG URL standard makes of it.
   private static let references: [(reference: String, url: String)] = [
@@ -70,7 +70,7 @@ import Testing
   }
 }
 
-@Suite struct SingletonFieldTests {
+struct SingletonFieldTests {
   @Test(arguments: [
     ([], nil), ([""], nil), (["a"], "a"), (["a", "a"], "a"), (["", "a", "a"], "a"), (["a, b"], "a, b"),
   ])

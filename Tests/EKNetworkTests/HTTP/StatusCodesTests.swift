@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct StatusCodesTests {
+struct StatusCodesTests {
   @Test func setsHoldTheirCodes() {
     let rows: [(StatusCodes, [Int], [Int])] = [
       (.successful, [200, 204, 299], [199, 300, -1, 0]),

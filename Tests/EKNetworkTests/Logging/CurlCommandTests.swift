@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CurlCommandTests {
+struct CurlCommandTests {
   private func request(_ method: String = "GET", _ body: String? = nil) throws -> URLRequest {
     var request = URLRequest(url: try #require(URL(string: "https://a.example/p?token=t&q=1")))
     request.httpMethod = method

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct NetworkLoggerTests {
+struct NetworkLoggerTests {
   private final class Recorder: Sendable {
     private let recorded = Locked([NetworkLogEntry]())
     var entries: [NetworkLogEntry] { recorded.withLock { $0 } }

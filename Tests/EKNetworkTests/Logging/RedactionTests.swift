@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RedactionTests {
+struct RedactionTests {
   @Test(arguments: [
     ("https://api.example.com", "https://api.example.com"),
     ("https://api.example.com:8443/v1/users/42", "https://api.example.com:8443/v1/users/42"),

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// What call middleware does with the responses that `next` returns.
-@Suite struct CallMiddlewareTests {
+struct CallMiddlewareTests {
   private let server: LoopbackServer
 
   init() throws {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct CircuitBreakerTests {
+struct CircuitBreakerTests {
   private typealias Circuit = CircuitState<ContinuousClock.Instant>
 
   private let start = ContinuousClock.now

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// What the caller gets of a response whose body middleware has read.
-@Suite struct MiddlewareBodyTests {
+struct MiddlewareBodyTests {
   private static let json = Data(#"{"id":1,"name":"teapot"}"#.utf8)
   private let server: LoopbackServer
 

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Middleware that adds the credentials of whoever is signed in, and the responses stored by the policies of a client.
-@Suite struct MiddlewareCacheTests {
+struct MiddlewareCacheTests {
   enum Kind: CaseIterable { case adapter, manager }
 
   /// A client with middleware around calls or attempts.

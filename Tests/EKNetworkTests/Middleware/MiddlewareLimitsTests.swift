@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Ownership, cancellation and limits of middleware.
-@Suite struct MiddlewareLimitsTests {
+struct MiddlewareLimitsTests {
   private let server: LoopbackServer
 
   init() throws {

@@ -59,7 +59,7 @@ struct Intercept: NetworkMiddleware {
   }
 }
 
-@Suite struct MiddlewareTests {
+struct MiddlewareTests {
   private let server: LoopbackServer
 
   init() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RateLimitReportTests {
+struct RateLimitReportTests {
   private typealias Quota = RateLimitReport.Quota
 
   private let now = Date(timeIntervalSince1970: 1_800_000_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RateLimitStateTests {
+struct RateLimitStateTests {
   private typealias Quota = RateLimitReport.Quota
 
   private func state(

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// The moments at which ``RateLimitState`` changes its decision.
-@Suite struct RateLimitTimesTests {
+struct RateLimitTimesTests {
   private typealias Quota = RateLimitReport.Quota
 
   private func state(_ requests: Int? = nil, wait: Duration = .seconds(60)) -> RateLimitState {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct RateLimiterTests {
+struct RateLimiterTests {
   private let server: LoopbackServer
   private let clock = ManualClock()
 

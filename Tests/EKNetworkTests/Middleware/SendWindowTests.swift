@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct SendWindowTests {
+struct SendWindowTests {
   /// Whatever arrives when, no period exceeds the limit, and no request waits longer than necessary.
   @Test func noPeriodExceedsTheLimit() {
     var random = SystemRandomNumberGenerator()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct TraceContextTests {
+struct TraceContextTests {
   private let trace = "0af7651916cd43dd8448eb211c80319c"
   private let span = "b7ad6b7169203331"
 

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct TracePropagatorTests {
+struct TracePropagatorTests {
   @TaskLocal private static var current: TraceContext?
 
   private let server: LoopbackServer

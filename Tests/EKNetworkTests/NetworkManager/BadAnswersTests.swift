@@ -5,7 +5,7 @@
   @testable import EKNetwork
 
   /// Unusual and malformed responses of HTTP/1.1 servers.
-  @Suite struct BadAnswersTests {
+  struct BadAnswersTests {
     private struct Row: Sendable {
       let name: String
       let reply: String

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Every failure is a `URLError` with the code that an Apple developer expects, a description and the URL.
-@Suite struct ErrorsOnTheWireTests {
+struct ErrorsOnTheWireTests {
   /// Errors are shown and logged.
   @Test(arguments: Wire.allCases, ["/cut", "/refused", "/loop"])
   func errorsDoNotShowThePasswordOfTheURL(wire: Wire, path: String) async throws {

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 /// The documented mocks as classes, structures and actors. Public API only.
-@Suite struct InjectedSessionsTests {
+struct InjectedSessionsTests {
   private func manager(_ session: any URLSessionProtocol) throws -> NetworkManager {
     NetworkManager(baseURL: try #require(URL(string: "https://api.example.com/v1")), session: session)
   }

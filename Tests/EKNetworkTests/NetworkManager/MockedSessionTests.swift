@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 /// The documented API with injected mocks, without a socket.
-@Suite struct MockedSessionTests {
+struct MockedSessionTests {
   private static let url = URL(string: "https://api.example.com/v1")!
 
   /// A typical mock: a plain class.

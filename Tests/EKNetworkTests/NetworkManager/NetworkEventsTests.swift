@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct NetworkEventsTests {
+struct NetworkEventsTests {
   private final class Recorder: Sendable {
     private let recorded = Locked<[NetworkEvent]>([])
     var events: [NetworkEvent] { recorded.withLock { $0 } }

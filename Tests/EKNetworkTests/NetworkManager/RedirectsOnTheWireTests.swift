@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RedirectsOnTheWireTests {
+struct RedirectsOnTheWireTests {
   private let server: LoopbackServer
 
   init() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RequestsOnTheWireTests {
+struct RequestsOnTheWireTests {
   private let server: LoopbackServer
 
   init() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponseLimitsTests {
+struct ResponseLimitsTests {
   private struct Blob: NetworkRequest {
     typealias Response = StatusCodeResponse
     var path = "/blob"

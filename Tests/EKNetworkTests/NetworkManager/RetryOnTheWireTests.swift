@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RetryOnTheWireTests {
+struct RetryOnTheWireTests {
   private let server: LoopbackServer
   private let clock = RecordingClock()
 

@@ -6,7 +6,7 @@
   @testable import EKNetwork
 
   /// Servers close idle connections at any time, even while the next request is on its way.
-  @Suite struct StaleConnectionTests {
+  struct StaleConnectionTests {
     private struct Case: Sendable {
       var method: HTTPMethod
       var bodySize: Int?

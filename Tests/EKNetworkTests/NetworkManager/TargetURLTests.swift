@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Requests to whole URLs, which may come from a server, such as that of a next page.
-@Suite struct TargetURLTests {
+struct TargetURLTests {
   private struct Page: NetworkRequest {
     typealias Response = StatusCodeResponse
     let path = "/never"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct TokenRefreshOnTheWireTests {
+struct TokenRefreshOnTheWireTests {
   private let server: LoopbackServer
 
   init() throws {

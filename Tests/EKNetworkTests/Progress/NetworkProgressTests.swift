@@ -7,7 +7,7 @@ import Testing
   import Combine
 #endif
 
-@Suite struct NetworkProgressTests {
+struct NetworkProgressTests {
   @MainActor @Test func beginsAtZeroAndCanBeSetForPreviews() {
     let progress = NetworkProgress()
     #expect(progress.fractionCompleted == 0)

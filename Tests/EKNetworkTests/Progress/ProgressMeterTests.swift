@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ProgressMeterTests {
+struct ProgressMeterTests {
   private enum Event {
     case sent(Int64, Int64?)
     case received(Int64, Int64?)

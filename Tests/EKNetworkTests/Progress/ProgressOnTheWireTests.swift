@@ -5,7 +5,7 @@ import Testing
 @testable import EKNetwork
 
 /// Only the body of a success counts: that of an error, or of a redirect, is not what was requested.
-@Suite struct ProgressOnTheWireTests {
+struct ProgressOnTheWireTests {
   @Test(arguments: Wire.allCases, [302, 401, 503])
   func otherBodiesAreNotCounted(_ wire: Wire, status: Int) async throws {
     let server = try LoopbackServer()

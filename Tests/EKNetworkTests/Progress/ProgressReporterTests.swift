@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ProgressReporterTests {
+struct ProgressReporterTests {
   /// A manual clock, and the actions scheduled on it.
   private final class ManualTime: Sendable {
     private let state = Locked((now: ContinuousClock.now, scheduled: [@Sendable () -> Void]()))

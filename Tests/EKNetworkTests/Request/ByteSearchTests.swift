@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ByteSearchTests {
+struct ByteSearchTests {
   @Test func agreesWithNaiveSearch() {
     // Every string of up to 8 letters over {a, b} against patterns that overlap themselves.
     let texts = (0...8).flatMap { length in

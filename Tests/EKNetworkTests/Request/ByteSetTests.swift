@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ByteSetTests {
+struct ByteSetTests {
   @Test func holdsExactlyItsMembers() {
     let members = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
     for byte in UInt8.min...UInt8.max {

@@ -12,7 +12,7 @@ extension NetworkRequest where Self == Endpoint<EmptyResponse> {
 }
 
 /// Requests without a type of their own.
-@Suite struct EndpointTests {
+struct EndpointTests {
   private struct Draft: Encodable { let name: String }
 
   private let server: LoopbackServer

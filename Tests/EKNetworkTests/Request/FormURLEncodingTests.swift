@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct FormURLEncodingTests {
+struct FormURLEncodingTests {
   private func encode(_ pairs: [String: String]) -> String {
     String(decoding: FormURLEncoding.encode(pairs), as: UTF8.self)
   }

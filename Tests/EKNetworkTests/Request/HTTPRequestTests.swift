@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct HTTPRequestTests {
+struct HTTPRequestTests {
   private let url = URL(fileURLWithPath: "/a")
 
   @Test func copiesAreIndependent() {

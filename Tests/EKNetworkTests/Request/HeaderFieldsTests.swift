@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HeaderFieldsTests {
+struct HeaderFieldsTests {
   private func headers(
     _ request: TestRequest, token: String? = nil, userAgent: String? = nil
   ) throws -> [String: String] {

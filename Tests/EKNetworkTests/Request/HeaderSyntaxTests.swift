@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HeaderSyntaxTests {
+struct HeaderSyntaxTests {
   @Test(arguments: [
     ("", ""), (" ", ""), ("\t \t", ""), ("a", "a"), (" a", "a"), ("a\t", "a"), ("\t a b\t ", "a b"), (" é ", "é"),
   ])

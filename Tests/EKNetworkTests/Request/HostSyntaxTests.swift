@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HostSyntaxTests {
+struct HostSyntaxTests {
   private static let delimiters = [
     "%2F", "%3F", "%23", "%40", "%5C", "%00", "%3A80", "%25", "%20", "%7C", "%0A", "%5B",
   ]

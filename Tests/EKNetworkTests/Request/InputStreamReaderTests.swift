@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct InputStreamReaderTests {
+struct InputStreamReaderTests {
   /// Reads a stream of ten bytes through the stream of its request, as a session outside the library does.
   private func read(declared: Int64) -> (bytes: Data, error: RequestBodyError?) {
     let stream = BodyInputStream(.stream(SizedStream(stream: InputStream(data: Data.noise(10)), length: declared)))

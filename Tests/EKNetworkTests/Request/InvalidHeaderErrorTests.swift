@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct InvalidHeaderErrorTests {
+struct InvalidHeaderErrorTests {
   @Test func namesTheFieldAndNeverTheValue() throws {
     let secret = "s3cr3t\r\n"
     let error = try #require(throws: InvalidHeaderError.self) { try HeaderFields(["X-Key": secret]) }

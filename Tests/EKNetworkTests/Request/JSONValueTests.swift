@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct JSONValueTests {
+struct JSONValueTests {
   private static let chat: JSONValue = [
     "model": "small", "stream": true, "temperature": 0.5, "seed": 9_007_199_254_740_993, "stop": nil,
     "messages": [["role": "user", "content": "Say \(2)"]], "none": [:], "empty": [],

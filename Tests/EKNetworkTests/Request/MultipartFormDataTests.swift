@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct MultipartFormDataTests {
+struct MultipartFormDataTests {
   private func text(_ form: MultipartFormData) -> String? {
     form.encodedData().map { String(decoding: $0, as: UTF8.self) }
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RequestBuilderTests {
+struct RequestBuilderTests {
   private func build(_ request: some NetworkRequest) throws -> URLRequest {
     let base = try #require(URL(string: "https://h/api"))
     return try RequestBuilder.build(request, baseURL: base, accessToken: nil, userAgent: nil).urlRequest

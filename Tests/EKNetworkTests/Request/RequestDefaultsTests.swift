@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// What the requests of a client have in common.
-@Suite struct RequestDefaultsTests {
+struct RequestDefaultsTests {
   /// Declares nothing.
   private struct Plain<Response: Decodable & Sendable>: NetworkRequest, Sendable {
     var path = "/item"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RequestURLTests {
+struct RequestURLTests {
   private func url(
     _ base: String, _ path: String, encoded: Bool = false, query: [String: String]? = nil,
     ordered: [URLQueryItem]? = nil

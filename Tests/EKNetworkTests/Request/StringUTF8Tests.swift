@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct StringUTF8Tests {
+struct StringUTF8Tests {
   @Test(arguments: ["", "plain", "ü €", "\u{FEFF}marked", "\u{FFFD} is a character like others", "a\0b", "👩‍👩‍👧"])
   func decodesValidUTF8(text: String) {
     #expect(Array(text.utf8).withUnsafeBytes { String(utf8Bytes: $0) } == text)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct UserAgentConfigurationTests {
+struct UserAgentConfigurationTests {
   private func generate(appName: String? = "App", appVersion: String? = "2.1", bundle: String? = "com.example.app")
     -> String
   {

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Values with the head of their response.
-@Suite struct DecodedResponseTests {
+struct DecodedResponseTests {
   @Test(arguments: Wire.allCases) func theHeadIsThatOfTheLastResponse(wire: Wire) async throws {
     let server = try LoopbackServer()
     server.route("/there") { _ in .redirect(to: "/items?page=1", status: 302) }

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Calls whose result says nothing compile without a warning, which would be an error here, and do what the others do.
-@Suite struct DiscardableResponseTests {
+struct DiscardableResponseTests {
   private struct Created: DiscardableResponse, Sendable { let id: Int }
 
   private struct Deletion: NetworkRequest {

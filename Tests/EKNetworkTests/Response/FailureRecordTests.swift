@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct FailureRecordTests {
+struct FailureRecordTests {
   private func failure(_ error: PrismNetworkError, _ status: Int = 404) -> PrismNetworkFailure {
     PrismNetworkFailure(error, statusCode: status)
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// What a response has beside its body: fields in order, trailers, the version and the URL.
-@Suite struct NetworkResponseTests {
+struct NetworkResponseTests {
   private let server: LoopbackServer
 
   init() throws {

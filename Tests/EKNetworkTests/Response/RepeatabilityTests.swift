@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 /// The one table of failures, and the one rule whether a request may be sent again.
-@Suite struct RepeatabilityTests {
+struct RepeatabilityTests {
   private struct Unknown: Error {}
   private struct Final: NonRetriableError {}
 

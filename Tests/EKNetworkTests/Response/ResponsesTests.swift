@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponsesTests {
+struct ResponsesTests {
   private let server: LoopbackServer
 
   init() throws { server = try LoopbackServer() }

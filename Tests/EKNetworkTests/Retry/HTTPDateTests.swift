@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HTTPDateTests {
+struct HTTPDateTests {
   /// 2026-11-21 00:00:00 GMT
   private static let now = Date(timeIntervalSince1970: 1_795_219_200)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RetryAfterTests {
+struct RetryAfterTests {
   private static let now = Date(timeIntervalSince1970: 784_111_777)
 
   @Test(arguments: [

@@ -1,7 +1,7 @@
 import EKNetwork
 import Testing
 
-@Suite struct RetryPolicyTests {
+struct RetryPolicyTests {
   private struct Oops: Error {}
   private struct Final: NonRetriableError {}
 

@@ -15,7 +15,7 @@ extension RetryState {
   }
 }
 
-@Suite struct RetryStateTests {
+struct RetryStateTests {
   private struct Oops: Error, Equatable {}
 
   @Test func retriesToLimit() {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct ConnectionOptionsTests {
+struct ConnectionOptionsTests {
   private func error(
     _ options: ConnectionOptions, _ url: String = "http://localhost/", proxies: [AnyHashable: Any]? = nil
   ) async throws -> URLError? {

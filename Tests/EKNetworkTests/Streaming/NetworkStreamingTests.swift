@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct NetworkStreamingTests {
+struct NetworkStreamingTests {
   private struct Feed: NetworkRequest {
     typealias Response = EmptyResponse
     var path = "/feed"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct StreamingMockTests {
+struct StreamingMockTests {
   private struct Feed: NetworkRequest {
     typealias Response = EmptyResponse
     var path: String { "/feed" }

@@ -8,7 +8,7 @@ import Testing
 
 private func item(_ id: Int) -> StubSession.Reply { .json(#"{"id":\#(id),"name":"teapot"}"#) }
 
-@Suite struct StubSessionTests {
+struct StubSessionTests {
   private let session = StubSession()
   private let manager: NetworkManager
 

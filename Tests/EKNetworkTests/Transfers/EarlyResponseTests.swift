@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Servers that respond while the body is still being sent.
-@Suite struct EarlyResponseTests {
+struct EarlyResponseTests {
   private let server: LoopbackServer
   private let folder: ScratchFolder
 

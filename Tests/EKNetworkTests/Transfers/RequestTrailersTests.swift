@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct RequestTrailersTests {
+struct RequestTrailersTests {
   @Test func linesAreThoseOfTheFields() throws {
     let lines = try RequestTrailers.lines(of: ["X-Sum": "1", "x-sum": "  2 ", "Empty": ""])
     #expect(String(decoding: lines, as: UTF8.self) == "X-Sum: 1\r\nx-sum: 2\r\nEmpty: \r\n")

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct SequenceUploadsOnTheWireTests {
+struct SequenceUploadsOnTheWireTests {
   private let server: LoopbackServer
 
   init() throws {

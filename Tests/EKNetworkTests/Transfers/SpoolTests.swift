@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct SpoolTests {
+struct SpoolTests {
   private struct Pieces: AsyncSequence, Sendable {
     var pieces: [Data]
     let pulls = Locked(0)

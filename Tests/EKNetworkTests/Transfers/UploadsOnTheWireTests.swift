@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct UploadsOnTheWireTests {
+struct UploadsOnTheWireTests {
   private let server: LoopbackServer
   private let folder: ScratchFolder
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ByteStreamBodyTests {
+struct ByteStreamBodyTests {
   private typealias Bytes = AsyncThrowingStream<UInt8, any Error>
 
   @Test func bytesThatHaveArrivedAreOneChunk() async throws {

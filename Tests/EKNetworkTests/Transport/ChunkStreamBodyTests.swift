@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// What holds for chunks, ``ChunkStreamBody``, and for bytes, ``ByteStreamBody``.
-@Suite struct ChunkStreamBodyTests {
+struct ChunkStreamBodyTests {
   @Test(arguments: [true, false]) func secondReaderIsRejected(isOfBytes: Bool) async throws {
     let (body, yield, finish) = isOfBytes ? bytes() : chunks()
     await withTaskGroup(of: Result<Data?, any Error>.self) { readers in

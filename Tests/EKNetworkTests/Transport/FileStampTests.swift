@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct FileStampTests {
+  struct FileStampTests {
     /// The clock of the file system has ticks of several milliseconds, within which two changes have the same time.
     @Test(.timeLimit(.minutes(2))) func replacementWithSameSizeAndTimeIsAnotherFile() throws {
       let folder = try ScratchFolder()

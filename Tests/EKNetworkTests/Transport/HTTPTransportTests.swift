@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct HTTPTransportTests {
+  struct HTTPTransportTests {
     private func transport(
       tls: TLSOptions? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
     ) throws -> HTTPTransport {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RawHeadTests {
+struct RawHeadTests {
   private let url = URL(string: "http://example.com/")!
 
   private func head(_ text: String) throws -> RawHead { try head(Array(text.utf8)) }

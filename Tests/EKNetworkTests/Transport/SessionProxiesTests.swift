@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct SessionProxiesTests {
+struct SessionProxiesTests {
   @Test func incompleteSettingsEnableNoProxy() {
     for dictionary: [AnyHashable: Any] in [
       [:], ["HTTPProxy": "a", "HTTPPort": 1], ["HTTPEnable": 0, "HTTPProxy": "a"], ["HTTPEnable": 1],

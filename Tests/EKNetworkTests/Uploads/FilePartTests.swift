@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct FilePartTests {
+struct FilePartTests {
   private let folder: ScratchFolder
   private let content = Data.noise(1_000)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResumableUploadTests {
+struct ResumableUploadTests {
   typealias Kind = UploadOptions.ResumptionProtocol
 
   private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct ResumableUploadsOnTheWireTests {
+struct ResumableUploadsOnTheWireTests {
   typealias Kind = UploadOptions.ResumptionProtocol
 
   private let folder: ScratchFolder

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Servers that do not keep to the protocol: each lie ends with its error, after a bounded number of requests.
-@Suite struct UploadLiesTests {
+struct UploadLiesTests {
   typealias Kind = UploadOptions.ResumptionProtocol
 
   struct Lie: CustomTestStringConvertible, Sendable {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct UploadMiddlewareTests {
+struct UploadMiddlewareTests {
   typealias Kind = UploadOptions.ResumptionProtocol
 
   private let folder: ScratchFolder

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct UploadRecordTests {
+struct UploadRecordTests {
   private let folder: ScratchFolder
   private var file: URL { folder["state"] }
 

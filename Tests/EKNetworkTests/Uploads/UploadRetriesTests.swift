@@ -5,7 +5,7 @@ import Testing
 @testable import EKNetwork
 
 /// Which requests of an upload are repeated (RFC 9110 §9.2.2).
-@Suite struct UploadRetriesTests {
+struct UploadRetriesTests {
   typealias Kind = UploadOptions.ResumptionProtocol
 
   private let folder: ScratchFolder

@@ -4,7 +4,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ConnectionStateTests {
+struct ConnectionStateTests {
   private func isKept(_ delivery: ConnectionState.Delivery) -> Bool {
     if case .kept = delivery { true } else { false }
   }

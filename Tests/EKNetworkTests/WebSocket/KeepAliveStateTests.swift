@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct KeepAliveStateTests {
+struct KeepAliveStateTests {
   @Test func silenceLeadsToPingThenToTheEnd() {
     var state = KeepAliveState()
     #expect(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct MessageEncoderTests {
+struct MessageEncoderTests {
   private static let long = String(repeating: "a long message ", count: 100)
 
   private func firstByte(of message: WebSocketMessage, deflater: MessageDeflater?) -> UInt8? {

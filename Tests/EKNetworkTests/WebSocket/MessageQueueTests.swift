@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct MessageQueueTests {
+struct MessageQueueTests {
   @Test func messagesAreTakenInOrder() {
     var queue = MessageQueue()
     var (added, taken) = (0, 0)

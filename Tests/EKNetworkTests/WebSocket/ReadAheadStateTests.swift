@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ReadAheadStateTests {
+struct ReadAheadStateTests {
   private static let ping: [UInt8] = [0x89, 0]
   private let text: [UInt8] = [0x81, 1, 0x61]
 

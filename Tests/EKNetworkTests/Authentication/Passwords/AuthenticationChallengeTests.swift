@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct AuthenticationChallengeTests {
+struct AuthenticationChallengeTests {
   private func all(_ field: String) -> [[String: String]] {
     AuthenticationChallenge.all(in: field).map { challenge in
       challenge.parameters.merging(["": challenge.scheme]) { first, _ in first }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct DigestChallengeTests {
+struct DigestChallengeTests {
   private func challenge(_ field: String) throws -> DigestChallenge {
     try #require(DigestChallenge.best(of: AuthenticationChallenge.all(in: field)))
   }
@@ -106,7 +106,7 @@ import Testing
 }
 
 /// The examples of RFC 1321 §A.5, and lengths around block boundaries, computed by `md5sum`.
-@Suite struct MD5Tests {
+struct MD5Tests {
   @Test(arguments: [
     ("", "d41d8cd98f00b204e9800998ecf8427e"), ("a", "0cc175b9c0f1b6a831c399e269772661"),
     ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),

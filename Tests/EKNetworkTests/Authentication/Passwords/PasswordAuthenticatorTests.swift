@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PasswordAuthenticatorTests {
+struct PasswordAuthenticatorTests {
   private typealias Scheme = PasswordAuthenticator.Scheme
 
   private let key: PasswordAuthenticator.Key

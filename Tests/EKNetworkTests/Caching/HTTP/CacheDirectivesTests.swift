@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CacheDirectivesTests {
+struct CacheDirectivesTests {
   @Test(arguments: [
     ("max-age=60", 60), ("MAX-AGE=60", 60), ("max-age=\"60\"", 60), ("foobar, max-age=60", 60), ("max-age=0060", 60),
     ("max-age=2147483649", DeltaSeconds.greatest), ("max-age=99999999999999999999999", DeltaSeconds.greatest),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CacheFlightsTests {
+struct CacheFlightsTests {
   @Test func concurrentCallersShareOneRequest() async throws {
     let bench = try CacheBench()
     let gate = Gate()

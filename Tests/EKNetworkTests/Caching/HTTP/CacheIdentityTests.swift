@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// What a server has sent to one user does not reach another through the cache.
-@Suite struct CacheIdentityTests {
+struct CacheIdentityTests {
   struct Case: CustomTestStringConvertible, Sendable {
     /// The users of the first request, of the one that the server confirms, and of the one after it.
     var users = ["", "alice", "bob"]

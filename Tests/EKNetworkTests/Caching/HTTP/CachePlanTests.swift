@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CachePlanTests {
+struct CachePlanTests {
   static let now = Date(timeIntervalSince1970: 1_800_000_000)
   static let nobody = RequestIdentity.anonymous
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CacheRulesTests {
+struct CacheRulesTests {
   private func fields(_ pairs: (String, String)...) -> HeaderFieldList {
     HeaderFieldList(pairs.map { (name: $0.0, value: $0.1) })
   }

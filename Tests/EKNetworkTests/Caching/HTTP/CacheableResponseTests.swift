@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CacheableResponseTests {
+struct CacheableResponseTests {
   private func isStored(
     _ control: String?, status: Int = 200, method: String = "GET", request: String? = nil,
     mode: CacheMode = .default, delay: Double = 0, fields extra: [(String, String)] = [("ETag", "\"a\"")]

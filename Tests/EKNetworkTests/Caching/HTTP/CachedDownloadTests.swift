@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct CachedDownloadTests {
+struct CachedDownloadTests {
   @Test func downloadFillsAndUsesCache() async throws {
     let bench = try CacheBench()
     let folder = try ScratchFolder()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct DiskStoreTests {
+struct DiskStoreTests {
   private let folder: ScratchFolder
   private let store: DiskStore
   private let location = DiskStoreTests.location("")

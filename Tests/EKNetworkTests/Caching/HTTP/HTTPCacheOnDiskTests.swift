@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HTTPCacheOnDiskTests {
+struct HTTPCacheOnDiskTests {
   private let folder: ScratchFolder
   private let server: LoopbackServer
   private let date = TestDate()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HTTPCacheOnTheWireTests {
+struct HTTPCacheOnTheWireTests {
   @Test(arguments: Wire.allCases)
   func freshResponseIsServedFromCache(_ wire: Wire) async throws {
     let bench = try CacheBench(wire)

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Stale responses and their revalidation.
-@Suite struct HTTPCacheRevalidationTests {
+struct HTTPCacheRevalidationTests {
   @Test func staleResponseIsRevalidatedInBackground() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=5, stale-while-revalidate=60"])

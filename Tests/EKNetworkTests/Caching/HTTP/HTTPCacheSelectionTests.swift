@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Which requests a stored response is for.
-@Suite struct HTTPCacheSelectionTests {
+struct HTTPCacheSelectionTests {
   @Test(arguments: ["Fastly-Key", "AccessKey", "DD-APPLICATION-KEY", "X-Client-Key"])
   func usersOfAPIKeysDoNotShare(_ field: String) async throws {
     let bench = try CacheBench()

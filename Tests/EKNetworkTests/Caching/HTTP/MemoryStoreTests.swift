@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct MemoryStoreTests {
+struct MemoryStoreTests {
   private func entry(_ size: Int, vary value: String? = nil, at time: TimeInterval = 0) -> CacheEntry {
     var fields = HeaderFieldList([(name: "Cache-Control", value: "max-age=60")])
     if value != nil { fields.append("Vary", "A") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponseFreshnessTests {
+struct ResponseFreshnessTests {
   private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
   private func freshness(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct VaryingFieldsTests {
+struct VaryingFieldsTests {
   private func varying(_ vary: String, _ request: [String: String], language: String? = nil) -> VaryingFields {
     var response = HeaderFieldList([(name: "Vary", value: vary)])
     if let language { response.append("Content-Language", language) }

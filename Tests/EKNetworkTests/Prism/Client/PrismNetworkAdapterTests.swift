@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PrismNetworkAdapterTests {
+struct PrismNetworkAdapterTests {
   private let server: LoopbackServer
   private let client = PrismNetworkAdapter.forTests()
 

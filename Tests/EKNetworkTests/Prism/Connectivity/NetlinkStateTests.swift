@@ -3,7 +3,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct NetlinkStateTests {
+  struct NetlinkStateTests {
     /// The state after the initial dumps and some recorded messages, and the actions that it returned.
     private func state(after recordings: [[UInt8]]) -> (NetlinkState, [NetlinkState.Action]) {
       var state = NetlinkState()

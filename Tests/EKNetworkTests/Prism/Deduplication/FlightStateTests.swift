@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct FlightStateTests {
+struct FlightStateTests {
   @Test func lastWaiterToLeaveClosesFlight() {
     var state = FlightState<String>()
     #expect(state.join("a", id: 1) == true)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PrismNetworkEndpointTests {
+struct PrismNetworkEndpointTests {
   private struct Least: PrismNetworkEndpoint {
     var host = "api.example.com"
     var path = "/a"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct GraphQLValuesTests {
+struct GraphQLValuesTests {
   @Test func encodesVariablesOfEveryKind() throws {
     struct Point: Encodable, Sendable { let x = 1.5 }
     let nested: [String: any Sendable] = [
@@ -89,7 +89,7 @@ import Testing
   }
 }
 
-@Suite struct GraphQLSocketStateTests {
+struct GraphQLSocketStateTests {
   private func state() throws -> GraphQLSocketState {
     try GraphQLSocketState(subscribing: GraphQLHTTPRequest.payload(PrismGraphQLQuery(query: "subscription { a }")))
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PrismMultipartFormDataTests {
+struct PrismMultipartFormDataTests {
   @Test func buildsDocumentedForm() {
     var form = PrismMultipartFormData(boundary: "b")
     form.append(string: "Holidays", name: "title")

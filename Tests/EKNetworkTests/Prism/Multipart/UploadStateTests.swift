@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct UploadStateTests {
+struct UploadStateTests {
   private let listener = AsyncStream<PrismUploadProgress>.makeStream().continuation
 
   @Test func startsOnce() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct OfflineQueueStateTests {
+struct OfflineQueueStateTests {
   private func entry(_ sequence: UInt64, priority: Int = 0, bytes: Int64 = 10) throws -> OfflineQueueEntry {
     let url = try #require(URL(string: "https://example.com/\(sequence)"))
     return OfflineQueueEntry(
@@ -126,7 +126,7 @@ import Testing
   }
 }
 
-@Suite struct OfflineFlushStateTests {
+struct OfflineFlushStateTests {
   private struct Doubling: PrismRetryPolicy {
     func shouldRetry(for error: Error, attempt: Int) -> Bool { false }
     func delay(for attempt: Int) -> Duration { .seconds(1 << attempt) }
@@ -196,7 +196,7 @@ import Testing
   }
 }
 
-@Suite struct OfflineFailureTests {
+struct OfflineFailureTests {
   private struct Hopeless: NonRetriableError {}
 
   @Test(arguments: [400, 402, 403, 404, 405, 409, 410, 413, 415, 422, 451, 501, 505, 301, 304])

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct OfflineStoreTests {
+struct OfflineStoreTests {
   private let folder: ScratchFolder
   private var directory: URL { folder["queue"] }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The code blocks of "Caching & Retry" as printed, except where a comment says otherwise. The hosts are rerouted to
 /// the server of the test.
-@Suite struct CachingPageTests {
+struct CachingPageTests {
   typealias User = ClientPageTests.User
   typealias PrismNetworkAdapter = LoopbackClient
 

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The code blocks of "Network Client" as printed. The hosts are rerouted to the server of the test.
-@Suite struct ClientPageTests {
+struct ClientPageTests {
   enum UserEndpoint: PrismNetworkEndpoint {
     case list
     case get(id: String)

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 
 /// The code blocks of "Type-Safe Endpoints" as printed, except where a comment says otherwise.
-@Suite struct EndpointPageTests {
+struct EndpointPageTests {
   enum ProductEndpoint: PrismNetworkEndpoint {
     case list(page: Int, limit: Int)
     case detail(id: String)

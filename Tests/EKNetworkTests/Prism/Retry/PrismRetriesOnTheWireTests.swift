@@ -4,7 +4,7 @@ import Testing
 @testable import EKNetwork
 
 /// Which requests of an adapter are repeated (RFC 9110 §9.2.2).
-@Suite struct PrismRetriesOnTheWireTests {
+struct PrismRetriesOnTheWireTests {
   private let server: LoopbackServer
   private let clock = RecordingClock()
 

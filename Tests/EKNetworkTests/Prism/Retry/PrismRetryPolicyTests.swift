@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PrismRetryPolicyTests {
+struct PrismRetryPolicyTests {
   private let clock = RecordingClock()
 
   @Test func backoffFollowsFormula() {

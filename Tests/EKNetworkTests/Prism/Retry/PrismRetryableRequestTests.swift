@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct PrismRetryableRequestTests {
+struct PrismRetryableRequestTests {
   @Test func repeatsUntilSuccess() async throws {
     let clock = RecordingClock()
     let count = Locked(0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct EventSourceStateTests {
+struct EventSourceStateTests {
   private func delay(_ action: EventSourceState.Action) -> Duration? {
     if case .reconnect(let delay) = action { return delay }
     return nil

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct WatchedBodyTests {
+struct WatchedBodyTests {
   /// Three heartbeats shorten the allowed silence, which is five minutes without any.
   @Test func heartbeatsShortenIdleTimeout() async throws {
     let clock = ManualClock()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct EventStreamParserTests {
+struct EventStreamParserTests {
   private typealias Event = ServerSentEvent
 
   private func parser(_ maximum: Int = 10_000) -> EventStreamParser { EventStreamParser(maximumSize: maximum) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct LineParserTests {
+struct LineParserTests {
   private func parser(_ maximum: Int = 1_000) -> LineParser { LineParser(LineSplitter(maximumLength: maximum)) }
 
   @Test(arguments: [
@@ -78,7 +78,7 @@ import Testing
   }
 }
 
-@Suite struct NDJSONParserTests {
+struct NDJSONParserTests {
   private func parser(_ report: (@Sendable (InvalidStreamRecord) -> Void)? = nil) -> NDJSONParser<Item> {
     NDJSONParser(LineSplitter(maximumLength: 1_000), decoder: JSONDecoder(), reportInvalid: report)
   }

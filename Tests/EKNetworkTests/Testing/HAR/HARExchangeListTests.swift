@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct HARExchangeListTests {
+struct HARExchangeListTests {
   private func exchange(_ number: Int, body: Int) throws -> HARExchange {
     let url = try #require(URL(string: "https://a.example/"))
     var content = HARContent()

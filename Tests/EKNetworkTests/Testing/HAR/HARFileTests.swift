@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// HAR files of other tools, valid and malformed.
-@Suite struct HARFileTests {
+struct HARFileTests {
   private func session(_ entries: String, _ log: String = "") throws -> ReplaySession {
     try ReplaySession(har: Data(#"{"log":{"version":"1.2",\#(log)"entries":[\#(entries)]}}"#.utf8))
   }

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct HARRecorderTests {
+struct HARRecorderTests {
   private let server: LoopbackServer
   private let recorder = HARRecorder()
 

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct HARRedactionTests {
+struct HARRedactionTests {
   private let hiding = HARRedaction(salt: "salt", hidesSecrets: true)
   private let showing = HARRedaction(salt: "salt", hidesSecrets: false)
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HARTimingsTests {
+struct HARTimingsTests {
   @Test func phasesAddUpToTime() {
     let network = NetworkTimings(
       nameLookup: .milliseconds(10), connect: .milliseconds(20), secureConnect: .milliseconds(30),

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct RecordingSessionTests {
+struct RecordingSessionTests {
   private let server: LoopbackServer
 
   init() throws {

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// How requests are matched to recorded responses.
-@Suite struct ReplayRecordingTests {
+struct ReplayRecordingTests {
   private func request(_ fields: [String: String] = [:], path: String = "x") throws -> HARRequest {
     var request = URLRequest(url: try #require(URL(string: "https://a.example/\(path)")))
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Exchanges recorded over real sockets, replayed without a network.
-@Suite struct ReplaySessionTests {
+struct ReplaySessionTests {
   private let server: LoopbackServer
   private let recorder = HARRecorder()
 

@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct ProxyServerTests {
+  struct ProxyServerTests {
     // MARK: - Exceptions
 
     private static let excepted: [(String, String)] = [

@@ -3,7 +3,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct TunnelWatchTests {
+  struct TunnelWatchTests {
     private func steps(_ watch: inout TunnelWatch, _ count: Int, sockets: UInt32) -> (checks: Int, ends: Int) {
       (0..<count).reduce(into: (0, 0)) { counts, _ in
         switch watch.step(sockets: sockets) {

@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct ContentCodingTests {
+  struct ContentCodingTests {
     /// 1,800 bytes of text, encoded by the tools of each format.
     private static let text = Data(String(repeating: "the quick brown fox jumps over the lazy dog. ", count: 40).utf8)
     private static let gzip =

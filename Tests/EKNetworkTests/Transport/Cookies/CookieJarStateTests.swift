@@ -6,7 +6,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct CookieJarStateTests {
+struct CookieJarStateTests {
   private static let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 
   private func cookie(_ name: String, domain: String = "example.com", life: Double? = nil, secure: Bool = false)

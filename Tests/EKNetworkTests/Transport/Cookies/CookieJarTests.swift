@@ -32,7 +32,7 @@
   }
 
   /// The jar in memory, and the storage that is written behind it.
-  @Suite struct CookieJarTests {
+  struct CookieJarTests {
     private func transport(_ configuration: URLSessionConfiguration) throws -> HTTPTransport {
       try #require(HTTPTransport(configuration: configuration))
     }

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// RFC 6265bis, with a list of public suffixes made for the tests.
-@Suite struct CookieRulesTests {
+struct CookieRulesTests {
   /// `com`, `co.uk` and `github.io`.
   static let list: PublicSuffixes = {
     let suffixes: Set<String> = ["com", "uk", "co.uk", "io", "github.io"]

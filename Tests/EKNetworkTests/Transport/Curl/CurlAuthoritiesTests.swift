@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct CurlAuthoritiesTests {
+  struct CurlAuthoritiesTests {
     private static let red = "/etc/pki/tls/certs/ca-bundle.crt"
 
     private func authorities(

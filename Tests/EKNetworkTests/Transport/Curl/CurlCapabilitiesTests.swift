@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct CurlCapabilitiesTests {
+  struct CurlCapabilitiesTests {
     private func capabilities(
       _ version: CurlVersion, missing: Set<CurlOption> = []
     ) -> CurlCapabilities {
@@ -94,7 +94,7 @@
     }
   }
 
-  @Suite struct SendProgressTests {
+  struct SendProgressTests {
     private func moves(
       _ outputs: [(queued: UInt64, confirmed: UInt64)], unsent: [Int] = [], read: [Int64] = []
     ) -> [Bool] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ConnectionLimitTests {
+struct ConnectionLimitTests {
   private static let free = StreamRoom(isShared: true, isFree: true)
   private static let full = StreamRoom(isShared: true)
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct DeadlineHeapTests {
+struct DeadlineHeapTests {
   private final class Entry: DeadlineHeapElement {
     var deadlineIndex = -1
     let deadline: UInt64

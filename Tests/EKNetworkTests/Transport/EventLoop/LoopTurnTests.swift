@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct LoopTurnTests {
+struct LoopTurnTests {
   @Test func timersAreNeverEarly() {
     #expect(LoopTime.timer(milliseconds: -1, now: 7) == .max)
     #expect(LoopTime.timer(milliseconds: 0, now: 7) == 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RequestQueueTests {
+struct RequestQueueTests {
   typealias Queue = RequestQueue<Int>
 
   /// Sessions are identified by the address of a live object.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ExchangeStateTests {
+struct ExchangeStateTests {
   enum Event: Sendable {
     case wroteBody, failed, interim(Int), timeout, responded(Int), closing(Int), ended
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct OutputBufferTests {
+struct OutputBufferTests {
   /// Sends a body of pieces, some bytes at a time, and returns what was sent.
   private func send(_ pieces: [[UInt8]], length: Int64?, trailers: String = "", step: Int) -> [UInt8] {
     var (buffer, sent, index) = (OutputBuffer(), [UInt8](), 0)

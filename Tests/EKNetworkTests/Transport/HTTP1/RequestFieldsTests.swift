@@ -5,7 +5,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct RequestFieldsTests {
+  struct RequestFieldsTests {
     private let requestFields = RequestFields()
     private let fields: HeaderFieldList = ["Accept": "application/json", "Authorization": "Bearer one"]
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct RequestHeadTests {
+struct RequestHeadTests {
   @Test(arguments: [
     ("http://x", "/"), ("http://x/", "/"), ("http://x?a=b", "/?a=b"), ("http://x/a/b?c=d?e#f?g", "/a/b?c=d?e"),
     ("http://u:p@x:80/a//b/", "/a//b/"), ("http://x/a/./b/../c", "/a/c"), ("http://x/../..", "/"),
@@ -67,7 +67,7 @@ import Testing
 
 #if os(Linux)
   /// Which fields are kept for the next request.
-  @Suite struct CachedRequestFieldsTests {
+  struct CachedRequestFieldsTests {
     private let requestFields = RequestFields()
 
     /// Whether both are the same memory.

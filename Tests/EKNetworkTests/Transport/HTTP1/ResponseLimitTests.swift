@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponseLimitTests {
+struct ResponseLimitTests {
   private static let status = "HTTP/1.1 200 OK\r\n"
   private static let chunkedHead = status + "Transfer-Encoding: chunked\r\n\r\n"
   private static let maximumSize = ResponseHeadRules.maximumSize

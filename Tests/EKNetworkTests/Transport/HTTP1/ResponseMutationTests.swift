@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponseMutationTests {
+struct ResponseMutationTests {
   private static let samples = [
     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nA: b\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nA: b\r\n\r\n",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponseParserTests {
+struct ResponseParserTests {
   struct Sample: CustomTestStringConvertible {
     var method = "GET"
     let text: String

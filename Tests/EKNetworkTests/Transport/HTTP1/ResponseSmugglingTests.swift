@@ -4,7 +4,7 @@ import Testing
 
 /// What recipients understand differently lets a server, or what was injected into its response, decide what the next
 /// request on the connection receives (RFC 9112 §11.1).
-@Suite struct ResponseSmugglingTests {
+struct ResponseSmugglingTests {
   struct Attack: CustomTestStringConvertible {
     let name: String
     let text: String

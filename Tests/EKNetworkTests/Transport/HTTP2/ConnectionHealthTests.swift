@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ConnectionHealthTests {
+struct ConnectionHealthTests {
   private static let second: UInt64 = 1_000_000_000
 
   @Test func quietConnectionIsAskedBeforeAnUnsafeRequest() {

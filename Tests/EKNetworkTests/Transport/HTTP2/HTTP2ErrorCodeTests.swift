@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct HTTP2ErrorCodeTests {
+struct HTTP2ErrorCodeTests {
   /// RFC 9113 §7.
   @Test func namesAreThoseOfTheRFC() {
     let codes: [(HTTP2ErrorCode, String)] = [

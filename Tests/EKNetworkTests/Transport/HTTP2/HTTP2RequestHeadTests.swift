@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct HTTP2RequestHeadTests {
+  struct HTTP2RequestHeadTests {
     private func fields(
       _ fields: [(name: String, value: String)], url: String = "https://a.example/b?c", method: String = "GET",
       length: Int64? = nil

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ReceiveWindowTests {
+struct ReceiveWindowTests {
   @Test func unreadStreamHasNoMore() {
     var window = ReceiveWindow()
     window.received(100_000)

@@ -4,7 +4,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct DeliveryPaceTests {
+  struct DeliveryPaceTests {
     private static let (fast, period) = (DeliveryPace.fastCount, DeliveryPace.period)
 
     @Test(arguments: [(100, 10_000), (30_000, 1_000_000), (1 << 20, 1_000_001)] as [(Int, UInt64)])
@@ -51,7 +51,7 @@
     }
   }
 
-  @Suite struct BodyBlockTests {
+  struct BodyBlockTests {
     /// Fills blocks from pieces, as the event loop does.
     private func blocks(of data: Data, pieces: Int, announced: Bool) -> [Data] {
       var block = BodyBlock()

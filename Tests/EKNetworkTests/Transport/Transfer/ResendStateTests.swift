@@ -3,7 +3,7 @@
 
   @testable import EKNetwork
 
-  @Suite struct ResendStateTests {
+  struct ResendStateTests {
     private static let losses = [16, 18, 52, 55, 56]
 
     private func resends(isIdempotent: Bool, after endings: ResendState.Ending...) -> [Bool] {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ResponseQueueTests {
+struct ResponseQueueTests {
   private typealias Queue = ResponseQueue<String, String>
 
   private struct Failure: Error, Equatable {}

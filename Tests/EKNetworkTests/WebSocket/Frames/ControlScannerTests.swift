@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ControlScannerTests {
+struct ControlScannerTests {
   private static let bytes: [UInt8] =
     [0x89, 2, 1, 2]  // a ping
     + [0x01, 3, 0x89, 0, 0x89]  // a fragment that looks like pings

@@ -2,7 +2,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ReconnectRetryStateTests {
+struct ReconnectRetryStateTests {
   private static let lost = WebSocketError.connectionLost(reason: "")
 
   private func policy(

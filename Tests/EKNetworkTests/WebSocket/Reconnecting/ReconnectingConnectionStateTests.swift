@@ -3,7 +3,7 @@ import Testing
 
 @testable import EKNetwork
 
-@Suite struct ReconnectingConnectionStateTests {
+struct ReconnectingConnectionStateTests {
   @Test("Pending messages are limited in number and bytes; a single one may be larger")
   func bounds() {
     var state = ReconnectingConnectionState(maximumCount: 2, maximumBytes: 10)
