@@ -25,7 +25,7 @@ struct RedirectState {
   /// Whether a redirect has changed the method, even if it could not be followed. The redirect is then the response to
   /// the original request, which was carried out (RFC 9110 §15.4.4); its target is another request.
   private(set) var hasChangedMethod = false
-  /// Whether a redirect that was followed must not be stored. What it has led to may be, but not for the first URL.
+  /// Whether one of the redirects must not be stored. What it has led to may be, but not for the first URL.
   private(set) var mustNotBeStored = false
 
   init(policy: RedirectPolicy, hasLeftOrigin: Bool = false) {

@@ -130,6 +130,8 @@ extension RequestRunner.ResponseAdapter where Success == RequestRunner.Fetched {
         guard exchange.accepted.contains(fetched.head.statusCode ?? 0) else { return .refusal(fetched) }
         fetched.end = ResponseEnd(
           timings: origin?.response.timings, trailers: fetched.end?.trailers ?? HeaderFieldList())
+        // Middleware that has made a response of its own has not changed where that of the network came from.
+        if origin?.response.head.isBehindUnstorableRedirect == true { fetched.head.isBehindUnstorableRedirect = true }
         let sent = try origin?.sent ?? exchange.hop(request)
         return .success(RequestRunner.Fetched(fetched, sent: sent))
       })

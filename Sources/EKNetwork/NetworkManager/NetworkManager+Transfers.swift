@@ -48,8 +48,9 @@ extension NetworkManager {
   /// ```
   ///
   /// After a failure the request's `retryPolicy` decides about another attempt, which asks for the offset first. Attempts
-  /// that have advanced it do not count as retries. A 401 refreshes the token; in each attempt once. An upload that the
-  /// server has lost (404, 410) is created again, at most twice. The `progress` starts at the server's offset.
+  /// that have advanced it do not count as retries. A 401 refreshes the token, in each attempt once; if the server has
+  /// accepted bytes since, the next attempt follows at once, unless `allowsRetry` is `false`. An upload that the server has lost
+  /// (404, 410) is created again, at most twice. The `progress` starts at the server's offset.
   /// The request's `Response` and its `acceptedStatuses` are not used; it must have no body. Middleware around calls sees
   /// each attempt as one call.
   ///

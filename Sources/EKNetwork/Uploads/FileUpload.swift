@@ -147,7 +147,7 @@ actor FileUpload {
 
   func attemptFailed() -> Failure {
     // The next attempt may fail before it reaches the server, for example while its token is read.
-    defer { refusal = nil }
+    defer { (refusal, tokenHasExpired) = (nil, false) }
     return Failure(
       hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal,
       isLocked: refusal?.head.statusCode == 423 && state?.resource != nil, isCreated: state?.resource != nil,

@@ -92,11 +92,22 @@ struct CachePolicyTests {
     #expect(server.requestCount == 4)
   }
 
-  @Test func redirectIsRequestedEachTimeBehindMiddleware() async throws {
+  /// Makes a response of its own, as one that decrypts does.
+  private struct Unwrapping: NetworkMiddleware {
+    func intercept(
+      _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+    ) async throws -> NetworkMiddlewareResponse {
+      var response = try await next(request)
+      return NetworkMiddlewareResponse(statusCode: response.statusCode, data: try await response.data())
+    }
+  }
+
+  @Test(arguments: [HARRecorder(), Unwrapping()] as [any NetworkMiddleware])
+  func redirectIsRequestedEachTimeBehindMiddleware(_ middleware: any NetworkMiddleware) async throws {
     server.route("/bytes", .redirect(to: "/other", headers: ["Cache-Control": "no-store"]))
     server.route("/other", .text("other"))
     let manager = Wire.automatic.manager(server)
-    manager.middleware = [HARRecorder()]
+    manager.middleware = [middleware]
     manager.attemptMiddleware = [HARRecorder()]
     let cache = PrismResponseCache()
     for _ in 0..<2 {

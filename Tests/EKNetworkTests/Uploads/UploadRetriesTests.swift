@@ -115,4 +115,26 @@ struct UploadRetriesTests {
     #expect(tokens.count == 1)
     #expect(server.methods == ["POST", "PATCH", "PATCH", "PATCH"] + (renewalFails ? [] : ["HEAD"]))
   }
+
+  /// The next attempt cannot be built, and says nothing about the token of the last one.
+  @Test func renewalWithoutATokenThatCanBeSentEndsTheUpload() async throws {
+    let server = try UploadServer(.tus)
+    let parts = Locked(0)
+    server.state.withLock { state in
+      state.override = { request in
+        guard request.method == "PATCH" else { return nil }
+        return parts.withLock { $0.increment() } == 1 ? nil : .status(401)
+      }
+    }
+    let manager = Wire.automatic.manager(server.server, clock: RecordingClock())
+    let tokens = TestTokens("0") { "\($0)\n" }
+    manager.tokenRefresher = tokens
+    await #expect(throws: InvalidHeaderError.self) {
+      try await manager.upload(
+        CreateUpload(), fromFile: file, accessToken: { tokens.current },
+        options: UploadOptions(using: .tus, chunkSize: 100_000))
+    }
+    #expect(tokens.count == 1)
+    #expect(server.methods == ["POST", "PATCH", "PATCH"])
+  }
 }

@@ -59,7 +59,7 @@ public enum JSONValue: Codable, Sendable, Hashable {
         self = .object(try container.decode([String: JSONValue].self))
       } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == decoder.codingPath.count {
         throw DecodingError.dataCorruptedError(
-          in: container, debugDescription: "A string that is not Unicode, or a number that no type can hold")
+          in: container, debugDescription: "A string that is not Unicode, a number that no type can hold, or no JSON")
       }
     }
   }

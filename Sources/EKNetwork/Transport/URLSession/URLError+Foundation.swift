@@ -40,9 +40,11 @@ extension URLError {
         }
       }
       let text = userInfo[NSLocalizedDescriptionKey] as? String ?? ""
-      let code = corrected(Code(rawValue: nsError.code) ?? .unknown, text: text)
-      if let refusal = proxyRefusal(text) { userInfo[NSLocalizedDescriptionKey] = refusal }
-      return URLError(code, userInfo: userInfo)
+      if let refusal = proxyRefusal(text) {
+        userInfo[NSLocalizedDescriptionKey] = refusal
+        return URLError(.badURL, userInfo: userInfo)
+      }
+      return URLError(corrected(Code(rawValue: nsError.code) ?? .unknown, text: text), userInfo: userInfo)
     #endif
   }
 
@@ -89,8 +91,7 @@ extension URLError {
 
   /// Parts of libcurl's messages, first match first.
   private static let messages: [(part: String, code: Code)] = [
-    // Before the others: these contain the name of a host, which may be "tls.example.com".
-    ("unsupported proxy", .badURL),
+    // Before the others: these contain the name of the host, which may be "tls.example.com".
     ("resolve host", .cannotFindHost),
     ("failed to connect", .cannotConnectToHost),
     // OpenSSL's X.509 verification results, as libcurl prints them.
