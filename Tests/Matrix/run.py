@@ -40,7 +40,7 @@ LIMIT = int(os.environ.get("MATRIX_SECONDS", "420"))
 NETWORK = re.compile(r"\bimport LoopbackServer|Curl|HTTPTransport|PeerProcess|WebSocket\(|\bWire\.|CacheBench")
 SUITE = re.compile(r"\b(?:struct|class|actor|enum|extension) (\w+Tests)\b")
 # The suites that only run in a process that a test of another suite starts.
-INNER = {"HangingLookupTests", "SOCKSProxyPeerTests", "SilentSOCKSProxyPeerTests", "SystemFolderTests"}
+INNER = {"DescriptorShortageTests", "HangingLookupTests", "SOCKSProxyPeerTests", "SilentSOCKSProxyPeerTests", "SystemFolderTests"}
 # The suites whose requirements Debian's packages do not meet: Python packages, a compiler, and iproute2.
 NOT_ON_DEBIAN = {"ConnectionRoutePeerTests", "GraphQLPeerTests", "HARPeerTests", "HangingLookupProcessTests",
                  "NetworkNamespaceTests", "PasswordPeerTests", "UploadPeerTests"}
