@@ -60,7 +60,7 @@ struct DiskStoreTests {
     #expect(store.folder.prepare())
     // A directory, which cannot be removed like a file.
     let path = store.folder.full(DiskName(location).path(0))
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(at: URL(fileURLWithPath: path), withIntermediateDirectories: true)
     store.removeAll(of: location.url)
     #expect(failures.withLock { $0 } == [path])
   }

@@ -71,7 +71,8 @@
       let start = ContinuousClock.now
       let error = await #expect(throws: URLError.self) { try await transport.fetch(long) }
       #expect(error?.code == .timedOut)
-      #expect(ContinuousClock.now - start >= .milliseconds(3_990))
+      // The timeout counts from the beginning of the turn in which the request begins, which takes long under a sanitizer.
+      #expect(ContinuousClock.now - start >= .milliseconds(3_500))
       do {
         _ = try await first.value
         Issue.record("Nothing is there")
