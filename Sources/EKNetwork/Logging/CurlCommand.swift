@@ -8,11 +8,14 @@ struct CurlCommand {
   let request: URLRequest
   let revealsSecrets: Bool
 
+  private var method: String { request.httpMethod ?? "GET" }
+  /// Whether curl is given content. It says that there is none only if it is given empty content.
+  private var hasBody: Bool {
+    request.httpBody != nil || request.httpBodyStream != nil || HTTPMethod.anticipatesContent(method)
+  }
+
   var text: String {
     var words = ["curl"]
-    let method = request.httpMethod ?? "GET"
-    // curl says that there is no content only if it is given empty content.
-    let hasBody = request.httpBody != nil || request.httpBodyStream != nil || HTTPMethod.anticipatesContent(method)
     if method == "HEAD" {
       words.append("--head")
     } else if method != (hasBody ? "POST" : "GET") {
@@ -50,9 +53,7 @@ struct CurlCommand {
   /// The shell command before curl, and the arguments of curl, that the body needs.
   private var bodyWords: (prefix: String, words: [String]) {
     guard let data = request.httpBody else {
-      guard let stream = request.httpBodyStream else {
-        return ("", HTTPMethod.anticipatesContent(request.httpMethod ?? "GET") ? ["--data-binary", "''"] : [])
-      }
+      guard let stream = request.httpBodyStream else { return ("", hasBody ? ["--data-binary", "''"] : []) }
       guard revealsSecrets, case .segments(let segments)? = (stream as? BodyInputStream)?.source, segments.count == 1,
         case .file(let file) = segments[0], file.isWhole
       else { return ("", ["--data-binary", "@-"]) }
