@@ -65,21 +65,8 @@
       "Through a SOCKS proxy, a cancelled request is over",
       arguments: ["SOCKSProxyPeerTests", "SilentSOCKSProxyPeerTests"])
     func cancelled(suite: String) async throws {
-      var environment = ProcessInfo.processInfo.environment
-      environment[SOCKSProxyProcess.variable] = "1"
-      let child = try ChildProcess(
-        "/bin/sh",
-        [
-          "-c", "exec \"$0\" --testing-library swift-testing --filter '\\.\(suite)/' 2>&1",
-          CommandLine.arguments[0],
-        ],
-        environment: environment)
-      let output = try await withCheckedThrowingContinuation { continuation in
-        // Waiting for the process would block a thread of the cooperative pool.
-        Thread.detachNewThread { continuation.resume(with: Result { try child.readToEnd() }) }
-      }
-      #expect(child.waitUntilExit() == 0)
-      let text = String(decoding: output, as: UTF8.self)
+      let (status, text) = try await ChildProcess.run(suite: suite, environment: [SOCKSProxyProcess.variable: "1"])
+      #expect(status == 0)
       #expect(text.contains("Test run with 1 test in 1 suite passed"), "\(text)")
     }
   }

@@ -67,6 +67,26 @@
       output = stdout.fileHandleForReading
     }
 
+    /// This program in a process of its own, which runs the tests that match.
+    ///
+    /// - Parameter added: What is added to the environment of the tests.
+    static func tests(filter: String, environment added: [String: String]) throws -> ChildProcess {
+      try ChildProcess(
+        "/bin/sh",
+        ["-c", "exec \"$0\" --testing-library swift-testing --filter '\(filter)' 2>&1", CommandLine.arguments[0]],
+        environment: ProcessInfo.processInfo.environment.merging(added) { $1 })
+    }
+
+    /// Runs a suite in a process of its own, and returns its exit status and what it says.
+    static func run(suite: String, environment: [String: String]) async throws -> (status: Int32, text: String) {
+      let child = try tests(filter: "\\.\(suite)/", environment: environment)
+      let output = try await withCheckedThrowingContinuation { continuation in
+        // Waiting for the process would block a thread of the cooperative pool.
+        Thread.detachNewThread { continuation.resume(with: Result { try child.readToEnd() }) }
+      }
+      return (child.waitUntilExit(), String(decoding: output, as: UTF8.self))
+    }
+
     /// Writes to its input. If it has exited, this throws, and raises no signal, which would end the tests as well.
     func write(_ data: Data) throws {
       #if os(Linux)

@@ -41,12 +41,7 @@
       let code = try folder.file("resolver.c", Data(source.utf8))
       let library = folder.url.appendingPathComponent("resolver.so").path
       _ = try ChildProcess("clang", ["-shared", "-fPIC", "-o", library, code.path, "-ldl"]).run()
-      var environment = ProcessInfo.processInfo.environment
-      environment["LD_PRELOAD"] = library
-      let child = try ChildProcess(
-        "/bin/sh",
-        ["-c", "exec \"$0\" --testing-library swift-testing --filter \(filter) 2>&1", CommandLine.arguments[0]],
-        environment: environment)
+      let child = try ChildProcess.tests(filter: filter, environment: ["LD_PRELOAD": library])
       defer { child.waitUntilExit() }
       return String(decoding: try child.readToEnd(), as: UTF8.self)
     }
