@@ -64,6 +64,7 @@ struct RawHeadTests {
       let received = Array("HTTP/1.0 200 As It Is\r\nB: x\r\n folded\r\nA: caf".utf8) + [0xe9]
       let head = try #require(try head(received + Array(end.utf8)).adding("C", "3"))
       #expect(head.bytes.starts(with: received))
+      #expect(head.bytes.dropFirst(received.count).elementsEqual("\r\nC: 3\r\n\r\n".utf8))
       #expect(head.version == "HTTP/1.0" && head.reasonPhrase == "As It Is")
       #expect(head.fields.map(\.name) == ["B", "A", "C"] && head.fields.map(\.value) == ["x folded", "café", "3"])
     }
