@@ -172,7 +172,7 @@ public actor PrismOfflineQueue {
   public func dequeueAll() -> [PrismQueuedRequest] {
     let entries = state.takeAll()
     guard let store else { return entries.map(\.request) }
-    return entries.map { store.take($0) }
+    return store.take(entries)
   }
 
   /// Sends all waiting requests, including those that come meanwhile. Concurrent calls share one flush.

@@ -65,14 +65,24 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     return with(request, retryCount: retryCount)
   }
 
-  /// The request with its body file open, so that the file can be removed; `nil` if it cannot be opened.
-  var holdingBody: PrismQueuedRequest? {
+  /// Returns the request with its body open, so that the file can be removed; `nil` if it cannot be opened or copied.
+  ///
+  /// - Parameter shared: A file to whose end the body is copied, so that it needs no descriptor of its own.
+  func holdingBody(in shared: OpenFile? = nil) -> PrismQueuedRequest? {
     guard let bodyFile, let file = OpenFile(bodyFile.path, O_RDONLY | O_CLOEXEC), let size = file.size else {
       return nil
     }
+    let segment = FileSegment(unlinked: file, name: bodyFile, size: size)
+    guard let shared else { return with(segment) }
+    guard let start = shared.size, (try? SegmentReader([.file(segment)]).copy(to: shared) ?? 0) == 0 else { return nil }
+    let end = start.addingClamped(size)
+    return with(FileSegment(unlinked: shared, name: bodyFile, size: end).part(from: start, length: size))
+  }
+
+  /// Returns the request with a body that is read from a file when it is sent.
+  func with(_ body: FileSegment) -> PrismQueuedRequest {
     var request = urlRequest
-    request.httpBodyStream = BodyInputStream(
-      .segments([.file(FileSegment(unlinked: file, name: bodyFile, size: size))]))
+    request.httpBodyStream = BodyInputStream(.segments([.file(body)]))
     var copy = with(request, retryCount: retryCount)
     copy.bodyFile = nil
     return copy
@@ -206,7 +216,7 @@ struct OfflineContent {
       }
       // The copy of another queue, which removes it with its request: the file is kept open.
       kept.bodyFile = url
-      guard let holding = kept.holdingBody else { throw .bodyNotReadable(url) }
+      guard let holding = kept.holdingBody() else { throw .bodyNotReadable(url) }
       kept = holding
     case .ofRequest:
       if let stream = request.httpBodyStream {
