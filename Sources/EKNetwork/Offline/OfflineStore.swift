@@ -131,8 +131,12 @@ final class OfflineStore: Sendable {
     let own = unnamed(in: directory)?.status
     func open(_ url: URL) throws(PrismOfflineQueueError) -> OpenFile? {
       if let file = opening(url) { return isOwn(file, like: own) ? file : nil }
-      // Too many files are open, or the device is locked: that says nothing about the file.
-      guard ![EMFILE, ENFILE, ENOMEM, EPERM].contains(errno) else { throw .notWritable(directory, code: errno) }
+      let code = errno
+      // Too many files are open, or the device is locked, whereupon the folder's lock cannot be opened either: that says
+      // nothing about the file.
+      if [EMFILE, ENFILE, ENOMEM].contains(code) || code == EPERM && opening(lock(in: directory)) == nil {
+        throw .notWritable(directory, code: code)
+      }
       return nil
     }
     for name in names {

@@ -29,8 +29,9 @@ public actor PrismOfflineQueue {
   var waiting: Task<Void, Never>?
   var watching: Task<Void, Never>?
 
-  /// Files in the folder that are not valid requests, that another user has written or may write to, or that are larger
-  /// than 64 MiB and ``PrismOfflineQueueOptions/maximumBytes``. They are kept for inspection, and never sent.
+  /// Files in the folder that are not valid requests, that cannot be opened, that another user has written or may write to,
+  /// or that are larger than 64 MiB and ``PrismOfflineQueueOptions/maximumBytes``. They are kept for inspection, and never
+  /// sent by this queue.
   public nonisolated let damagedFiles: [URL]
 
   /// Creates a queue in memory.
