@@ -39,6 +39,9 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   /// The file that holds the body, if that is not in ``urlRequest``. It is read when the request is sent.
   public internal(set) var bodyFile: URL?
 
+  /// The names of the header fields in their order, which a `URLRequest` does not keep.
+  var fieldNames: [String] = []
+
   var failedOnceMore: PrismQueuedRequest {
     with(urlRequest, retryCount: retryCount < .max ? retryCount + 1 : retryCount)
   }
@@ -92,6 +95,7 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     var copy = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
     copy.bodyFile = bodyFile
+    copy.fieldNames = fieldNames
     copy.redirectPolicy = redirectPolicy
     return copy
   }
@@ -141,6 +145,7 @@ struct StoredRequest: Codable, Equatable {
   // Optional: files of earlier versions do not have them.
   var options: RequestOptions?
   var rejectsRedirects: Bool?
+  var fieldNames: [String]?
   /// The home directory when the request was stored, if its body is in a file of the app.
   var home: String?
   var body: Body
@@ -159,6 +164,7 @@ struct StoredRequest: Codable, Equatable {
     handlesCookies = request.urlRequest.httpShouldHandleCookies
     options = RequestOptions(request.urlRequest)
     rejectsRedirects = request.redirectPolicy == .reject
+    fieldNames = request.fieldNames.isEmpty ? nil : request.fieldNames
     if case .referenced = body { home = NSHomeDirectory() }
     self.body = body
   }
@@ -175,6 +181,7 @@ struct StoredRequest: Codable, Equatable {
     var request = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
     request.bodyFile = file
+    request.fieldNames = fieldNames ?? []
     request.redirectPolicy = rejectsRedirects == true ? .reject : .follow
     return request
   }
