@@ -103,7 +103,8 @@ public actor PrismOfflineQueue {
     guard autoFlush else { return }
     // Detached, as all automatic flushes are.
     if let connectivity = options.connectivity {
-      Task.detached { [weak self] in await self?.watch(connectivity) }
+      let isOffline = !connectivity.isConnected
+      Task.detached { [weak self] in await self?.watch(connectivity, wasOffline: isOffline) }
     }
     if state.count > 0 { Task.detached { [weak self] in await self?.arrived() } }
   }
@@ -341,13 +342,13 @@ extension PrismOfflineQueue {
     await flushByItself()
   }
 
-  func watch(_ connectivity: PrismConnectivityMonitor) {
+  func watch(_ connectivity: PrismConnectivityMonitor, wasOffline: Bool) {
     watching = Task { [weak self] in
-      var isReturn = false
+      var isReturn = wasOffline
       for await isConnected in connectivity.connectionStream() {
         guard let self else { return }
         if isConnected, isReturn { await self.wake(resetting: true) }
-        // The first value is the state that the flushes have found.
+        // The first value is the state that the flushes have found, unless they have begun without a network.
         isReturn = true
       }
     }
