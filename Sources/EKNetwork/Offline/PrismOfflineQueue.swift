@@ -142,7 +142,7 @@ public actor PrismOfflineQueue {
   /// returns.
   ///
   /// - Parameters:
-  ///   - request: The request. Its credentials are written to disk only if the options say so.
+  ///   - request: The request. ``PrismOfflineQueueOptions/storesCredentials`` says what of it is not written to disk.
   ///   - body: The location of its body while it waits.
   /// - Throws: ``PrismOfflineQueueError``; the request is then not in the queue.
   public func enqueue(_ request: PrismQueuedRequest, body: PrismQueuedBody) throws {
