@@ -36,6 +36,7 @@ extension NetworkManager {
     // They are meant for the base URL.
     guard !RequestBuilder.leavesOrigin(request.targetURL, baseURL: baseURL()) else { throw NetworkError.invalidURL }
     var queued = PrismQueuedRequest(urlRequest: built.urlRequest, priority: priority)
+    queued.fieldNames = built.fields.map(\.name)
     queued.redirectPolicy = defaults.reading { request.redirectPolicy }
     try await queue.enqueue(queued, body: .ofRequest)
     return queued
@@ -108,7 +109,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
   var targetURL: URL? { urlRequest.url }
   let method: HTTPMethod
   let methodName: String
-  let headers: [String: String]?
+  let headerFields: HeaderFieldList?
   let redirectPolicy: RedirectPolicy
   let decodesContent = false
   // A stored response, of this client or of an intermediary, would count as the delivery of a request that was not sent.
@@ -131,7 +132,7 @@ private struct QueuedNetworkRequest: NetworkRequest {
     var fields = urlRequest.allHTTPHeaderFields ?? [:]
     // The body of an error response is not decoded either, but an `HTTPError` contains it.
     if fields.field("Accept-Encoding") == nil { fields["Accept-Encoding"] = "identity" }
-    headers = fields
+    headerFields = HeaderFieldList(fields, inOrderOf: HeaderFieldList(queued.fieldNames.map { (name: $0, value: "") }))
   }
 
   var body: RequestBody? {

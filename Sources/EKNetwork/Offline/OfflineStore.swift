@@ -21,6 +21,8 @@ final class OfflineStore: Sendable {
   private static let maximumSequence = UInt64(1) << 62
   /// The size of a file that is read into memory in any case: what an earlier queue with the default limit has accepted.
   private static let largestFile = PrismOfflineQueueOptions().maximumBytes
+  /// The number of bodies with a descriptor each: on some platforms a process has 256.
+  private static let mostOpenBodies = 32
 
   let directory: URL
   /// Writes a file or a folder to the disk itself; `nil` if that is not wanted.
@@ -40,7 +42,7 @@ final class OfflineStore: Sendable {
     guard let folder = OpenFile(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), let owner = folder.status?.st_uid
     else { throw .notWritable(directory, code: errno) }
     // Its owner could put delivered requests back, to have them sent again.
-    guard owner == geteuid() || owner == 0 || owner == Self.made(in: directory)?.st_uid else {
+    guard owner == geteuid() || owner == 0 || owner == Self.unnamed(in: directory)?.status?.st_uid else {
       throw .notWritable(directory, code: EPERM)
     }
     guard let (lock, _) = OpenFile.locked(Self.lock(in: directory), mode: 0o600) else {
@@ -126,11 +128,15 @@ final class OfflineStore: Sendable {
     var loaded = Loaded()
     var bodies: Set<String> = []
     var sequences: Set<UInt64> = []
-    let own = made(in: directory)
+    let own = unnamed(in: directory)?.status
     func open(_ url: URL) throws(PrismOfflineQueueError) -> OpenFile? {
       if let file = opening(url) { return isOwn(file, like: own) ? file : nil }
-      // Too many files are open, or the device is locked: that says nothing about the file.
-      guard ![EMFILE, ENFILE, ENOMEM, EPERM].contains(errno) else { throw .notWritable(directory, code: errno) }
+      let code = errno
+      // Too many files are open, or the device is locked, whereupon the folder's lock cannot be opened either: that says
+      // nothing about the file.
+      if [EMFILE, ENFILE, ENOMEM].contains(code) || code == EPERM && opening(lock(in: directory)) == nil {
+        throw .notWritable(directory, code: code)
+      }
       return nil
     }
     for name in names {
@@ -192,12 +198,12 @@ final class OfflineStore: Sendable {
       sequence: sequence, request: stored.request(retryCount: retryCount, data: body, file: file), bytes: bytes)
   }
 
-  /// Returns the status of a file that this process creates in a folder: some file systems map owners, or store no
-  /// permissions.
-  private static func made(in directory: URL) -> stat? {
-    let probe = directory.appendingPathComponent("owner.partial")
-    defer { unlink(probe.path) }
-    return make(probe)?.status
+  /// Returns a new file in a folder, without a name. Its status shows what this process creates there: some file systems map
+  /// owners, or store no permissions.
+  private static func unnamed(in directory: URL) -> OpenFile? {
+    let url = directory.appendingPathComponent("owner.partial")
+    defer { unlink(url.path) }
+    return make(url)
   }
 
   /// Returns whether this user has written a file. Another user could otherwise add requests that are sent with this user's
@@ -263,8 +269,14 @@ final class OfflineStore: Sendable {
       .map { directory.appendingPathComponent($0.name) }
   }
 
-  /// Removes a request and returns it with its body, whose file is removed.
-  func take(_ entry: OfflineQueueEntry) -> PrismQueuedRequest {
+  /// Removes requests and returns them with their bodies, whose files are removed.
+  func take(_ entries: [OfflineQueueEntry]) -> [PrismQueuedRequest] {
+    let copies = entries.count { $0.request.bodyFile == body($0.sequence) }
+    let shared = copies > Self.mostOpenBodies && isInPlace ? Self.unnamed(in: directory) : nil
+    return entries.map { take($0, movingBodyTo: shared) }
+  }
+
+  private func take(_ entry: OfflineQueueEntry, movingBodyTo shared: OpenFile?) -> PrismQueuedRequest {
     let url = body(entry.sequence)
     guard entry.request.bodyFile == url else {
       remove(entry)
@@ -276,10 +288,10 @@ final class OfflineStore: Sendable {
       lost.bodyFile = url.appendingPathExtension("removed")
       return lost
     }
-    guard let open = entry.request.holdingBody else {
-      // Too many files are open: the body stays where it is until the folder is opened again.
+    guard let open = entry.request.holdingBody(in: shared) else {
+      // Too many files are open, or the disk is full: the body stays where it is until the folder is opened again.
       removeRequest(entry)
-      return entry.request
+      return (try? FileSegment(url)).map(entry.request.with) ?? entry.request
     }
     remove(entry)
     return open
@@ -317,7 +329,7 @@ final class OfflineStore: Sendable {
   /// Creates a new file, replacing any existing one: never through a link that another user may have put there.
   private static func make(_ partial: URL) -> OpenFile? {
     unlink(partial.path)
-    return OpenFile(partial.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
+    return OpenFile(partial.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC)
   }
 
   private static func name(_ sequence: UInt64, _ retryCount: Int) -> String {

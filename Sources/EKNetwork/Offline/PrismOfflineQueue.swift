@@ -29,8 +29,9 @@ public actor PrismOfflineQueue {
   var waiting: Task<Void, Never>?
   var watching: Task<Void, Never>?
 
-  /// Files in the folder that are not valid requests, that another user has written or may write to, or that are larger
-  /// than 64 MiB and ``PrismOfflineQueueOptions/maximumBytes``. They are kept for inspection, and never sent.
+  /// Files in the folder that are not valid requests, that cannot be opened, that another user has written or may write to,
+  /// or that are larger than 64 MiB and ``PrismOfflineQueueOptions/maximumBytes``. They are kept for inspection, and never
+  /// sent by this queue.
   public nonisolated let damagedFiles: [URL]
 
   /// Creates a queue in memory.
@@ -102,7 +103,8 @@ public actor PrismOfflineQueue {
     guard autoFlush else { return }
     // Detached, as all automatic flushes are.
     if let connectivity = options.connectivity {
-      Task.detached { [weak self] in await self?.watch(connectivity) }
+      let isOffline = !connectivity.isConnected
+      Task.detached { [weak self] in await self?.watch(connectivity, wasOffline: isOffline) }
     }
     if state.count > 0 { Task.detached { [weak self] in await self?.arrived() } }
   }
@@ -140,7 +142,7 @@ public actor PrismOfflineQueue {
   /// returns.
   ///
   /// - Parameters:
-  ///   - request: The request. Its credentials are written to disk only if the options say so.
+  ///   - request: The request. ``PrismOfflineQueueOptions/storesCredentials`` says what of it is not written to disk.
   ///   - body: The location of its body while it waits.
   /// - Throws: ``PrismOfflineQueueError``; the request is then not in the queue.
   public func enqueue(_ request: PrismQueuedRequest, body: PrismQueuedBody) throws {
@@ -172,7 +174,7 @@ public actor PrismOfflineQueue {
   public func dequeueAll() -> [PrismQueuedRequest] {
     let entries = state.takeAll()
     guard let store else { return entries.map(\.request) }
-    return entries.map { store.take($0) }
+    return store.take(entries)
   }
 
   /// Sends all waiting requests, including those that come meanwhile. Concurrent calls share one flush.
@@ -340,13 +342,13 @@ extension PrismOfflineQueue {
     await flushByItself()
   }
 
-  func watch(_ connectivity: PrismConnectivityMonitor) {
+  func watch(_ connectivity: PrismConnectivityMonitor, wasOffline: Bool) {
     watching = Task { [weak self] in
-      var isReturn = false
+      var isReturn = wasOffline
       for await isConnected in connectivity.connectionStream() {
         guard let self else { return }
         if isConnected, isReturn { await self.wake(resetting: true) }
-        // The first value is the state that the flushes have found.
+        // The first value is the state that the flushes have found, unless they have begun without a network.
         isReturn = true
       }
     }

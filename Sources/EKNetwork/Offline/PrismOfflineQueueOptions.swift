@@ -10,14 +10,16 @@ public struct PrismOfflineQueueOptions: Sendable {
   /// The maximum number of waiting bytes, including bodies and copied files; with zero or less none is accepted. Defaults
   /// to 64 MiB.
   public var maximumBytes: Int64 = 64 << 20
-  /// The delay after a failed flush; only its `delay(for:)` is called. A `Retry-After` of the server lengthens the
-  /// delay, up to five minutes. Defaults to an exponential backoff from a second to five minutes.
+  /// The delay after a failed flush; only its `delay(for:)` is called. When a request is given up is not up to its
+  /// `maxAttempts`, but to ``maximumRetryCount``. A `Retry-After` of the server lengthens the delay, up to five minutes.
+  /// Defaults to an exponential backoff from a second to five minutes.
   public var backoff: any PrismRetryPolicy = PrismExponentialBackoff(maxDelay: .seconds(300), maxAttempts: .max)
   /// The number of retries after which a request is given up; the last one sends it alone. A temporary refusal by a
   /// ``CircuitBreaker`` or a ``RateLimiter`` does not count. A negative number counts as zero. Defaults to `nil`: never.
   public var maximumRetryCount: Int?
   /// Whether `Authorization`, `Proxy-Authorization`, `Cookie` and the user and password of a URL are written to disk.
-  /// Defaults to `false`: they are left out, and have to be added when the request is sent.
+  /// Defaults to `false`: they are left out, and have to be added when the request is sent. Everything else is written,
+  /// unencrypted, to a file that only its owner can access: the query, the body, and fields such as `X-Api-Key`.
   public var storesCredentials = false
   /// Whether stored requests survive a power loss, and not only the end of the process. Defaults to `true`.
   public var synchronizes = true

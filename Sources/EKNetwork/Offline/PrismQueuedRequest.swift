@@ -39,6 +39,9 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
   /// The file that holds the body, if that is not in ``urlRequest``. It is read when the request is sent.
   public internal(set) var bodyFile: URL?
 
+  /// The names of the header fields in their order, which a `URLRequest` does not keep.
+  var fieldNames: [String] = []
+
   var failedOnceMore: PrismQueuedRequest {
     with(urlRequest, retryCount: retryCount < .max ? retryCount + 1 : retryCount)
   }
@@ -65,14 +68,24 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     return with(request, retryCount: retryCount)
   }
 
-  /// The request with its body file open, so that the file can be removed; `nil` if it cannot be opened.
-  var holdingBody: PrismQueuedRequest? {
+  /// Returns the request with its body open, so that the file can be removed; `nil` if it cannot be opened or copied.
+  ///
+  /// - Parameter shared: A file to whose end the body is copied, so that it needs no descriptor of its own.
+  func holdingBody(in shared: OpenFile? = nil) -> PrismQueuedRequest? {
     guard let bodyFile, let file = OpenFile(bodyFile.path, O_RDONLY | O_CLOEXEC), let size = file.size else {
       return nil
     }
+    let segment = FileSegment(unlinked: file, name: bodyFile, size: size)
+    guard let shared else { return with(segment) }
+    guard let start = shared.size, (try? SegmentReader([.file(segment)]).copy(to: shared) ?? 0) == 0 else { return nil }
+    let end = start.addingClamped(size)
+    return with(FileSegment(unlinked: shared, name: bodyFile, size: end).part(from: start, length: size))
+  }
+
+  /// Returns the request with a body that is read from a file when it is sent.
+  func with(_ body: FileSegment) -> PrismQueuedRequest {
     var request = urlRequest
-    request.httpBodyStream = BodyInputStream(
-      .segments([.file(FileSegment(unlinked: file, name: bodyFile, size: size))]))
+    request.httpBodyStream = BodyInputStream(.segments([.file(body)]))
     var copy = with(request, retryCount: retryCount)
     copy.bodyFile = nil
     return copy
@@ -82,6 +95,7 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     var copy = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
     copy.bodyFile = bodyFile
+    copy.fieldNames = fieldNames
     copy.redirectPolicy = redirectPolicy
     return copy
   }
@@ -131,6 +145,7 @@ struct StoredRequest: Codable, Equatable {
   // Optional: files of earlier versions do not have them.
   var options: RequestOptions?
   var rejectsRedirects: Bool?
+  var fieldNames: [String]?
   /// The home directory when the request was stored, if its body is in a file of the app.
   var home: String?
   var body: Body
@@ -149,6 +164,7 @@ struct StoredRequest: Codable, Equatable {
     handlesCookies = request.urlRequest.httpShouldHandleCookies
     options = RequestOptions(request.urlRequest)
     rejectsRedirects = request.redirectPolicy == .reject
+    fieldNames = request.fieldNames.isEmpty ? nil : request.fieldNames
     if case .referenced = body { home = NSHomeDirectory() }
     self.body = body
   }
@@ -165,6 +181,7 @@ struct StoredRequest: Codable, Equatable {
     var request = PrismQueuedRequest(
       id: id, urlRequest: urlRequest, createdAt: createdAt, retryCount: retryCount, priority: priority)
     request.bodyFile = file
+    request.fieldNames = fieldNames ?? []
     request.redirectPolicy = rejectsRedirects == true ? .reject : .follow
     return request
   }
@@ -206,7 +223,7 @@ struct OfflineContent {
       }
       // The copy of another queue, which removes it with its request: the file is kept open.
       kept.bodyFile = url
-      guard let holding = kept.holdingBody else { throw .bodyNotReadable(url) }
+      guard let holding = kept.holdingBody() else { throw .bodyNotReadable(url) }
       kept = holding
     case .ofRequest:
       if let stream = request.httpBodyStream {

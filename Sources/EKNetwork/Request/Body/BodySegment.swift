@@ -21,7 +21,8 @@ struct FileSegment: Equatable, Sendable {
   private(set) var start: Int64 = 0
   private let fileSize: Int64
   private let opened: OpenFile?
-  /// The identity and modification time of the file; `nil` for a file that no other program can write to.
+  /// The identity and modification time of the file; `nil` for a file that no other program can write to, and to which this
+  /// one at most appends.
   private let version: FileVersion?
 
   /// Checks a file; one that has bytes is not opened.
@@ -88,7 +89,7 @@ struct FileSegment: Equatable, Sendable {
   func check(_ file: OpenFile) throws(RequestBodyError) {
     guard let status = file.status else { throw Self.error(errno, url) }
     let now = try FileSegment(url, status)
-    guard now.fileSize == fileSize, version == nil || now.version == version else {
+    guard version == nil || now.fileSize == fileSize && now.version == version else {
       throw .fileChanged(url, announced: fileSize, actual: now.fileSize)
     }
   }

@@ -55,6 +55,38 @@ import Testing
     withExtendedLifetime(queue) {}
   }
 
+  /// A process may have only a few hundred of them.
+  @Test func manyBodiesTakeFewDescriptors() async throws {
+    let queue = try open { $0.synchronizes = false }
+    let count = 100
+    // Of different lengths, so that a wrong position shows.
+    let body = { (number: Int) in Data("\(number)".utf8) + Data(count: number * 700) }
+    for number in 0..<count {
+      let file = try folder.file("film", body(number))
+      try await queue.enqueue(request("/\(number)"), body: .copy(file))
+    }
+    let taken = await queue.dequeueAll()
+    #expect(names == [])
+    let streams = taken.compactMap { $0.urlRequest.httpBodyStream as? BodyInputStream }
+    try #require(streams.count == count)
+    var files: [OpenFile] = []
+    for (number, stream) in streams.enumerated() {
+      guard case .segments(let segments) = stream.source, case .file(let segment)? = segments.first else {
+        Issue.record("\(stream.source)")
+        continue
+      }
+      files.append(try segment.open())
+      var buffer = [UInt8](repeating: 1, count: 100_000)
+      let length = try buffer.withUnsafeMutableBytes { try SegmentReader(segments).read(into: $0) }
+      #expect(Data(buffer.prefix(length)) == body(number))
+    }
+    #expect(Set(files.map(\.descriptor)).count <= 32)
+    // Into another queue, too.
+    let other = try PrismOfflineQueue(directory: folder["other"])
+    try await other.enqueue(taken[count - 1], body: .ofRequest)
+    #expect(await other.byteCount > 99 * 700)
+  }
+
   /// A sparse file of a size that no memory has.
   @Test func hugeFileIsNotRead() async throws {
     let queue = try open(.each { _ in })

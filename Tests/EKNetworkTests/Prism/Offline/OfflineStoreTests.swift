@@ -78,6 +78,26 @@ struct OfflineStoreTests {
     #expect(try OfflineStore.load(directory).entries.count == 1)
   }
 
+  /// The others are sent. It stays, with its body.
+  @Test(arguments: ["1-0.request", "1.body"]) func fileThatCanNeverBeOpened(_ suffix: String) throws {
+    let url = try #require(URL(string: "https://example.com/a"))
+    let stored = try StoredRequest(
+      PrismQueuedRequest(urlRequest: URLRequest(url: url)), body: .copied, storesCredentials: false)
+    let store = try OfflineStore(directory, synchronizes: false)
+    for sequence in UInt64(1)...2 {
+      _ = try store.copy([.data(Data("body".utf8))], sequence: sequence)
+      try store.write(OfflineStore.head(of: stored), Data(), sequence: sequence, retryCount: 0)
+    }
+    let loaded = try OfflineStore.load(directory) { file in
+      errno = EPERM
+      return file.path.hasSuffix("0" + suffix) ? nil : OpenFile(file.path, O_RDONLY | O_CLOEXEC)
+    }
+    #expect(loaded.damaged.map(\.lastPathComponent) == ["00000000000000000001-0.request"])
+    #expect(loaded.entries.map(\.sequence) == [2])
+    #expect(loaded.lastSequence == 2)
+    #expect(try OfflineStore.load(directory).entries.map(\.sequence) == [1, 2])
+  }
+
   @Test func filesWithOtherNamesAreNotRemoved() throws {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
     let number = "00000000000000000009"

@@ -165,6 +165,28 @@ import Testing
     #expect(await queue.count == 0)
   }
 
+  /// It came back before the queue has read the first state of the monitor.
+  @Test func networkThatIsBackAtTheFirstReportEndsBackoff() async throws {
+    let clock = ManualClock()
+    let attempts = AsyncStream<Int>.makeStream()
+    let count = Locked(0)
+    let queue = try PrismOfflineQueue(
+      directory: nil,
+      delivery: .each { _ in
+        let number = count.withLock { $0.increment() }
+        defer { attempts.continuation.yield(number) }
+        if number == 1 { throw URLError(.notConnectedToInternet) }
+      }, options: options { $0.clock = clock })
+    var numbers = attempts.stream.makeAsyncIterator()
+    await queue.enqueue(try request("/a"))
+    #expect(await numbers.next() == 1)
+    await clock.waitForSleepers()
+    await queue.watch(PrismConnectivityMonitor(ObservedValue(true)), wasOffline: true)
+    #expect(await numbers.next() == 2)
+    try await queue.flush()
+    #expect(await queue.count == 0)
+  }
+
   /// The attempt fails because of the network that was lost before.
   @Test func networkThatReturnsDuringAnAttemptEndsBackoff() async throws {
     let network = ObservedValue(false)
