@@ -33,11 +33,15 @@ final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   private let makeReader: () -> any BlockReader
   private var readerPass = 0
   private var readerCount: Int64 = 0
-  private let queue = DispatchQueue(label: "EKNetwork.Upload")
+  private let queue: DispatchQueue
   private let state = Locked(State())
 
   /// - Parameter reader: A reader of the body, and another one for each pass over it.
-  init(_ reader: @autoclosure @escaping () -> any BlockReader, length: Int64?, isReplayable: Bool) {
+  init(
+    _ reader: @autoclosure @escaping () -> any BlockReader, length: Int64?, isReplayable: Bool,
+    queue: DispatchQueue = DispatchQueue(label: "EKNetwork.Upload")
+  ) {
+    self.queue = queue
     self.reader = reader()
     makeReader = reader
     declaredLength = length

@@ -5,13 +5,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
   /// Counts the blocks that are read from it.
-  private final class CountedReader: BlockReader {
-    private let began: AsyncStream<Void>.Continuation
-
-    init(_ began: AsyncStream<Void>.Continuation) { self.began = began }
+  private final class CountedReader: BlockReader, Sendable {
+    let count = Locked(0)
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-      began.yield()
+      count.withLock { $0 += 1 }
       return buffer.count
     }
     func close() {}
@@ -63,19 +61,22 @@ import Testing
   }
 
   /// A block that has been taken makes room for another one, although there still are blocks after it.
-  @Test func threeBlocksAreReadAhead() async throws {
-    let (began, signal) = AsyncStream<Void>.makeStream()
-    let upload = ReadAheadUpload(CountedReader(signal), length: nil, isReplayable: false)
+  @Test func threeBlocksAreReadAhead() throws {
+    let reader = CountedReader()
+    let queue = DispatchQueue(label: "UploadSourceTests")
+    let upload = ReadAheadUpload(reader, length: nil, isReplayable: false, queue: queue)
     var buffer = [UInt8](repeating: 0, count: 256 * 1024)
     guard case .pending = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
       throw NetworkError.invalidResponse
     }
-    // When the third read begins, two blocks are there.
-    for _ in 0..<3 { for await _ in began { break } }
+    // Each read begins the next one.
+    for _ in 0..<8 { queue.sync {} }
+    #expect(reader.count.withLock { $0 } == 3)
     guard case .bytes(buffer.count) = buffer.withUnsafeMutableBytes({ upload.read(into: $0) }) else {
       throw NetworkError.invalidResponse
     }
-    for await _ in began { break }
+    for _ in 0..<8 { queue.sync {} }
+    #expect(reader.count.withLock { $0 } == 4)
     upload.close()
   }
 }
