@@ -44,8 +44,8 @@ public final class WebSocket: Sendable, AsyncSequence {
     try await connect(to: URLRequest(url: url), protocols: protocols, options: options)
   }
 
-  /// Opens a WebSocket with the header fields of a request, such as `Authorization`. The method and body of the request
-  /// are ignored; redirects are not followed.
+  /// Opens a WebSocket with the header fields of a request, such as `Authorization`, and its `timeoutInterval` (see
+  /// ``WebSocketOptions/connectTimeout``). The method and body of the request are ignored; redirects are not followed.
   ///
   /// - Throws: The same errors as ``connect(to:protocols:options:)-(URL,_,_)``; an ``InvalidHeaderError`` for a field
   ///   that the handshake sets itself.
@@ -58,6 +58,7 @@ public final class WebSocket: Sendable, AsyncSequence {
     guard request.url != nil else { throw WebSocketError.invalidURL }
     let cookies = SessionCookies(storage: options.cookieStorage)
     let sent = try HopRequest(HTTPRequest(request), session: SessionSettings(cookies: cookies)).sent
+    options.inheritTimeout(of: sent)
     let request = sent.urlRequest
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)

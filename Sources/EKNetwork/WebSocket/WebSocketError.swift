@@ -15,7 +15,7 @@ public enum WebSocketError: LocalizedError, Sendable, Equatable {
   /// The peer violated the protocol or exceeded a limit; the connection was closed with the code.
   case protocolViolation(code: WebSocketCloseCode, reason: String)
   /// The connection was closed with a close frame: the peer's code (``WebSocketCloseCode/noStatusReceived`` for none)
-  /// and reason.
+  /// and reason, or those that this side closes with, until the peer's have arrived.
   case closed(code: WebSocketCloseCode, reason: String)
   /// The connection ended without a close frame.
   case connectionLost(reason: String)

@@ -11,9 +11,13 @@ public struct WebSocketOptions: Sendable {
   /// buffered, so that the library can respond to pings; beyond that the peer is slowed down. At least one. Defaults
   /// to 16.
   public var maximumQueuedMessages = 16
-  /// The timeout for opening the connection, including the handshake; with zero or less it expires at once. Defaults to 30
-  /// seconds.
-  public var connectTimeout: Duration = .seconds(30)
+  /// The timeout for opening the connection, including the handshake; with zero or less it expires at once. Defaults to the
+  /// `timeoutInterval` of the `URLRequest` that is connected to, if that is not the 60 seconds of every new one, otherwise
+  /// to 30 seconds.
+  public var connectTimeout: Duration {
+    get { ownConnectTimeout ?? Self.defaultConnectTimeout }
+    set { ownConnectTimeout = newValue }
+  }
   /// The timeout for the peer's response to a close frame. Defaults to 5 seconds.
   public var closeTimeout: Duration = .seconds(5)
   /// The interval at which the peer is checked, at least 10 milliseconds; `nil`, the default, for never. A peer that
@@ -40,6 +44,8 @@ public struct WebSocketOptions: Sendable {
   /// ``WebSocketError/refused(status:headers:)`` is thrown: the fields of its head in order, and up to the first KiB of its
   /// body, for which at most half a second is waited. It is called on any thread. Defaults to `nil`: the body is not read.
   public var onRefusal: (@Sendable (NetworkResponse) -> Void)?
+  private static let defaultConnectTimeout = Duration.seconds(30)
+  private var ownConnectTimeout: Duration?
   private(set) var route = ConnectionRoute()
   /// The proxies; `nil` for those of the platform, which on Linux come from the environment.
   private(set) var proxies: SessionProxies?
@@ -83,6 +89,13 @@ public struct WebSocketOptions: Sendable {
     case .options(let options): tls = options
     case .unavailable(let error): throw error
     }
+  }
+
+  /// Takes over the timeout of a request, unless one is set here. As for requests over HTTP, one that is not positive and
+  /// finite is no limit.
+  mutating func inheritTimeout(of request: HTTPRequest) {
+    guard ownConnectTimeout == nil else { return }
+    connectTimeout = request.idleTimeout(default: connectTimeout.timeInterval) ?? .seconds(Int64.max)
   }
 
   /// Keeps the response of a server that refuses the handshake, and passes it to the closure of the options.

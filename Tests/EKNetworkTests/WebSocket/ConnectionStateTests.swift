@@ -85,7 +85,7 @@ struct ConnectionStateTests {
     var open = ConnectionState(capacity: 1, byteCapacity: 1)
     var closing = open
     var finished = open
-    _ = closing.close([1])
+    _ = closing.close([1], code: .normalClosure)
     _ = finished.end(ConnectionState.Outcome(code: .normalClosure, reason: ""))
     try await withCheckedThrowingContinuation { (ping: CheckedContinuation<Void, any Error>) in
       let isRefused = closing.addPing(Data([1]), ping) == nil && finished.addPing(Data([1]), ping) == nil
@@ -97,7 +97,7 @@ struct ConnectionStateTests {
 
   @Test func firstCloseFrameWins() {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
-    let first = state.close([1])
+    let first = state.close([1], code: .normalClosure)
     #expect(first.isFirst && first.frame == [1])
     let second = state.closeAtOnce([2], .init(code: .normalClosure, reason: ""))
     #expect(!second.isFirst && second.frame == nil)
@@ -107,7 +107,7 @@ struct ConnectionStateTests {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     let isFree = state.takeFreeTurn()
     #expect(isFree)
-    let first = state.close([1])
+    let first = state.close([1], code: .normalClosure)
     #expect(first.isFirst && first.frame == nil)
     // A second reason does not change the frame, but sends it without waiting.
     let second = state.closeAtOnce([2], .init(code: .normalClosure, reason: ""))
@@ -119,13 +119,17 @@ struct ConnectionStateTests {
     var state = ConnectionState(capacity: 1, byteCapacity: 1)
     let isFree = state.takeFreeTurn()
     #expect(isFree)
-    await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) {
+    let error = WebSocketError.closed(code: WebSocketCloseCode(rawValue: 4000), reason: "over")
+    await #expect(throws: error) {
       try await withCheckedThrowingContinuation { turn in
         let waits = state.takeTurn(id: 1, turn).resume(turn)
         #expect(waits)
-        state.close([1]).waiting.resume()
+        state.close([1], code: WebSocketCloseCode(rawValue: 4000), reason: "over").waiting.resume()
       }
     }
+    // Only the first close frame is sent.
+    _ = state.close([2], code: .goingAway)
+    #expect(state.sendError == error)
     let (closeFrame, next) = state.endTurn()
     #expect(closeFrame == [1] && next == nil)
   }
@@ -150,10 +154,22 @@ struct ConnectionStateTests {
     #expect(state.sendError == error)
     // As the response to a close frame of this side it is no error for a reader; a sender gets it nevertheless.
     var ours = ConnectionState(capacity: 1, byteCapacity: 1)
-    _ = ours.close([1])
+    _ = ours.close([1], code: .goingAway)
     let response = ours.closeAtOnce([2], outcome)
     #expect(!response.isFirst && response.frame == nil && ours.outcome?.error == nil)
     #expect(ours.sendError == error)
+  }
+
+  @Test func violationAfterOwnCloseFrameIsNoErrorForReader() {
+    let error = WebSocketError.protocolViolation(code: .messageTooBig, reason: "")
+    let outcome = ConnectionState.Outcome(code: .messageTooBig, reason: "", error: error)
+    var open = ConnectionState(capacity: 1, byteCapacity: 1)
+    _ = open.closeAtOnce([1], outcome)
+    #expect(open.outcome?.error == error)
+    var closing = ConnectionState(capacity: 1, byteCapacity: 1)
+    _ = closing.close([1], code: .normalClosure)
+    _ = closing.closeAtOnce([2], outcome)
+    #expect(closing.outcome?.error == nil && closing.outcome?.code == .messageTooBig)
   }
 
   @Test func discardingEndsMessagesBeforeConnection() async throws {

@@ -56,6 +56,27 @@ struct MisbehavingPeerTests {
     #expect(await server.waitForOpenConnections(0))
   }
 
+  @Test("While this side closes, sending says with what, and what the peer then does wrong is no error")
+  func violationAfterClose() async throws {
+    let mayRespond = Gate()
+    serve { peer in
+      while let frame = peer.readFrame(), frame.opcode != 8 {}
+      guard peer.bytes.wait(for: mayRespond) else { return }
+      peer.send(opcode: 3, Data())
+      while peer.bytes.read() != nil {}
+    }
+    let code = WebSocketCloseCode(rawValue: 4000)
+    let socket = try await connect { $0.closeTimeout = .seconds(1_000_000) }
+    let closing = Task { try await socket.close(code: code, reason: "over") }
+    while !socket.connection.state.withLock({ $0.isClosing }) { await Task.yield() }
+    await #expect(throws: WebSocketError.closed(code: code, reason: "over")) { try await socket.send("late") }
+    mayRespond.open()
+    #expect(try await socket.receive() == nil)
+    #expect(socket.closeCode == .protocolError)
+    closing.cancel()
+    _ = await closing.result
+  }
+
   @Test("Cancelling close() ends the connection at once")
   func cancelledClose() async throws {
     let isClosing = Gate()

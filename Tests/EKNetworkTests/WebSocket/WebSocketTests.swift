@@ -177,6 +177,37 @@ struct WebSocketTests {
     server.stop()
   }
 
+  @Test(
+    "The timeout of a request limits its handshake, unless the options have one",
+    arguments: [
+      (60, nil, .seconds(30)), (5, nil, .seconds(5)), (120, nil, .seconds(120)), (5, .seconds(30), .seconds(30)),
+      (.infinity, nil, .seconds(Int64.max)), (60, .seconds(7), .seconds(7)),
+    ] as [(TimeInterval, Duration?, Duration)])
+  func timeoutOfRequest(_ interval: TimeInterval, _ own: Duration?, _ expected: Duration) throws {
+    var options = WebSocketOptions()
+    if let own { options.connectTimeout = own }
+    let url = try #require(URL(string: "ws://example.com/"))
+    options.inheritTimeout(of: try HTTPRequest(URLRequest(url: url, timeoutInterval: interval)))
+    #expect(options.connectTimeout == expected)
+  }
+
+  @Test("A handshake does not take longer than its request may")
+  func timeoutOfRequestOnTheWire() async throws {
+    let server = try LoopbackServer()
+    server.route("/") { _ in .raw([.stall]) }
+    let clock = ManualClock()
+    let request = URLRequest(url: try url(server), timeoutInterval: 5)
+    let attempt = Task {
+      var options = WebSocketOptions()
+      options.clock = clock
+      return try await WebSocket.connect(to: request, options: options)
+    }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(5))
+    await #expect(throws: WebSocketError.timedOut) { _ = try await attempt.value }
+    server.stop()
+  }
+
   /// RFC 6265 §3: a user agent must process the cookies of every final response.
   @Test("The cookies of a refusal are stored, and sent with the next handshake", arguments: [302, 401, 403, 503])
   func cookiesOfRefusal(status: Int) async throws {

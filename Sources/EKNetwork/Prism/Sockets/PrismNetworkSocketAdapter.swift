@@ -69,8 +69,8 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
   }
 
   /// The reason why the stream of the last connection ended: a ``WebSocketError``, also of a connection without
-  /// WebSocket, or a ``StreamLineTooLongError``; `nil` if the peer closed it properly, if this side closed it, or if it
-  /// has not ended.
+  /// WebSocket, or a ``StreamLineTooLongError``; without WebSocket also a `URLError` if the server does not accept the
+  /// client's certificate (Linux). `nil` if the peer closed it properly, if this side closed it, or if it has not ended.
   public var disconnectionError: (any Error)? {
     get async { await session?.failure }
   }

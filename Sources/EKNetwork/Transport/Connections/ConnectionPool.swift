@@ -95,6 +95,13 @@
       if pool.users == 0 { pool.end = now.addingClamped(lifetime) }
     }
 
+    /// Returns the idle connection of all pools that would be closed first, mostly the one that has not been used for the
+    /// longest time. It has to be closed.
+    func takeFirstIdle() -> LoopConnection? {
+      let first = pools.lazy.compactMap { $0 }.min { $0.idle.firstEnd < $1.idle.firstEnd }
+      return first?.idle.nextExpired(now: .max)
+    }
+
     /// Frees the pools that have been unused for their lifetime, and closes the connections that have been idle for as
     /// long. Must not be called while events of the poller have yet to be handled.
     mutating func cleanUp(now: UInt64) {

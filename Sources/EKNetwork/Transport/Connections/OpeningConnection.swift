@@ -16,6 +16,10 @@
     /// When libcurl's own limit ends it, if not after a day. It cannot be moved: an old libcurl has distributed it among the
     /// addresses.
     private var curlEnd = UInt64.max
+    /// How many idle connections are closed for it at most if the process has no descriptors left. Beside that of its socket it
+    /// needs some for the resolver and libcurl's own wake-up, and others may be opened at the same time.
+    private static let mostToClose = 8
+    private var hasMadeRoom = false
 
     init(
       _ pool: ConnectionPool, _ origin: Origin, version: ConnectionOptions.HTTPVersion, for eventLoop: EventLoop
@@ -31,28 +35,35 @@
     /// - Returns: An error if that is not possible.
     func open(for transfer: Transfer) -> (any Error)? {
       join(transfer)
+      if let timeout = pool.identity.options.connectTimeout {
+        limit = MonotonicClock.now().addingClamped(timeout.clampedNanoseconds)
+      }
+      return begin(for: transfer)
+    }
+
+    private func begin(for transfer: Transfer) -> (any Error)? {
       var endpoint = ByteTransportEndpoint(
         host: origin.hostToConnect, port: origin.port, isSecure: origin.scheme == "https")
       endpoint.proxy = transfer.request.proxy
       endpoint.tls = pool.identity.tls
       endpoint.route = pool.identity.route
       endpoint.isForHTTP = true
-      if let timeout = pool.identity.options.connectTimeout {
-        limit = MonotonicClock.now().addingClamped(timeout.clampedNanoseconds)
-      }
-      let (now, last) = (eventLoop.now, waitEnd(of: transfer))
+      let (now, last) = (eventLoop.now, transfers.lazy.map { self.waitEnd(of: $0) }.max() ?? 0)
       endpoint.connectWait = last - min(now, last)
       let milliseconds = CurlHandles.limit(for: endpoint.connectWait)
       if milliseconds < CurlHandles.longestLimit { curlEnd = now.addingClamped(UInt64(milliseconds) * 1_000_000) }
       endpoint.offersHTTP2 = version != .http1 && endpoint.isSecure
+      openerTimer = .max
       do {
-        opener = try ConnectionOpener(
-          endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: pool.names ?? eventLoop.names,
-          watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
-          setTimer: { [unowned self] in
-            openerTimer = LoopTime.timer(milliseconds: $0, now: MonotonicClock.now())
-            setTimer()
-          }, mustStop: { [unowned self] in mustStop })
+        repeat {
+          opener = try ConnectionOpener(
+            endpoint, eventLoop.capabilities, shared: eventLoop.opening, names: pool.names ?? eventLoop.names,
+            watch: { [unowned self] in eventLoop.watch($0, $1, connection: number) },
+            setTimer: { [unowned self] in
+              openerTimer = LoopTime.timer(milliseconds: $0, now: MonotonicClock.now())
+              setTimer()
+            }, mustStop: { [unowned self] in mustStop })
+        } while opener == nil && makesRoom()
       } catch {
         return error
       }
@@ -60,6 +71,17 @@
       setTimer()
       act(on: Int32(EKN_SOCKET_TIMEOUT), events: 0)
       return nil
+    }
+
+    /// Closes idle connections, once, so that another attempt may succeed. Returns whether there were any.
+    private func makesRoom() -> Bool {
+      guard !hasMadeRoom else { return false }
+      hasMadeRoom = true
+      for count in 0..<Self.mostToClose {
+        guard let connection = eventLoop.pools.takeFirstIdle() else { return count > 0 }
+        connection.close()
+      }
+      return true
     }
 
     private func setTimer() { eventLoop.connections.setTimer(self, at: min(openerTimer, limit)) }
@@ -95,6 +117,11 @@
     private func act(on descriptor: Int32, events: Int32) {
       guard let outcome = opener?.act(on: descriptor, events: events) else { return }
       opener = nil
+      if case .failure(let failure) = outcome, CurlError.urlErrorCode(failure) == .resourceUnavailable,
+        let first = transfers.first, makesRoom(), begin(for: first) == nil
+      {
+        return
+      }
       pool.shared.opened(self)
       let transfers = transfers
       switch outcome {

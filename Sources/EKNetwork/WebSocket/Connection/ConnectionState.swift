@@ -15,8 +15,8 @@ struct ConnectionState {
   let capacity: Int
   let byteCapacity: Int
   private(set) var outcome: Outcome?
-  /// Whether the close frame was sent, or follows the message that is being sent; nothing is sent after it.
-  private(set) var isClosing = false
+  /// What the close frame says that was sent, or follows the message that is being sent; nothing is sent after it.
+  private var ownClose: (code: WebSocketCloseCode, reason: String)?
   private(set) var isOver = false
   private var queue = MessageQueue()
   var receivers = WaiterQueue<WebSocketMessage?>()
@@ -46,6 +46,8 @@ struct ConnectionState {
   }
 
   mutating func makeID() -> UInt64 { lastID.increment() }
+
+  var isClosing: Bool { ownClose != nil }
 
   var isReaderHeld: Bool { reader != nil }
 
@@ -118,7 +120,7 @@ struct ConnectionState {
   /// Why nothing can be sent. There is no outcome yet while received messages are still to be read.
   var sendError: WebSocketError {
     if let outcome { return outcome.error ?? .closed(code: outcome.code, reason: outcome.reason) }
-    if isClosing { return .closed(code: .normalClosure, reason: "") }
+    if let ownClose { return .closed(code: ownClose.code, reason: ownClose.reason) }
     return lossReason ?? .connectionLost(reason: "The connection can no longer be used")
   }
 
@@ -149,17 +151,19 @@ struct ConnectionState {
   /// Starts closing after the message that is being sent. Callers that wait for their turn can no longer send.
   ///
   /// - Parameter frame: The close frame; only the first one is sent.
-  mutating func close(_ frame: [UInt8]) -> Closing {
-    var closing = beginClosing(frame, afterMessage: true)
+  mutating func close(_ frame: [UInt8], code: WebSocketCloseCode, reason: String = "") -> Closing {
+    var closing = beginClosing(frame, code, reason, afterMessage: true)
     if closing.isFirst { closing.waiting = Waiting(turns: turns.removeAll(), sendError: sendError) }
     return closing
   }
 
   /// - Parameter afterMessage: Whether to finish the message that is being sent first. A peer that has sent a close frame
   ///   or violated the protocol does not accept the rest of it.
-  private mutating func beginClosing(_ frame: [UInt8], afterMessage: Bool) -> Closing {
+  private mutating func beginClosing(
+    _ frame: [UInt8], _ code: WebSocketCloseCode, _ reason: String, afterMessage: Bool
+  ) -> Closing {
     let isFirst = !isClosing && outcome == nil && !isOver
-    isClosing = true
+    ownClose = ownClose ?? (code, reason)
     if isFirst { closeFrame = frame }
     let frame = afterMessage && turns.isTaken ? nil : closeFrame.take()
     return Closing(isFirst: isFirst, frame: frame, reader: reader.take())
@@ -169,16 +173,16 @@ struct ConnectionState {
   /// a caller that can no longer send gets the peer's code and reason (RFC 6455 §7.1.5).
   mutating func closeAtOnce(_ frame: [UInt8], _ outcome: Outcome) -> Closing {
     var outcome = outcome
-    // The response to this side's close frame is no error, whatever its code.
-    if isClosing, case .closed = outcome.error { outcome.error = nil }
-    var closing = beginClosing(frame, afterMessage: false)
+    // What follows this side's close frame is no error: neither a response with any code, nor a message that is too big.
+    if isClosing { outcome.error = nil }
+    var closing = beginClosing(frame, outcome.code, outcome.reason, afterMessage: false)
     closing.waiting = end(outcome)
     return closing
   }
 
   /// Starts closing because nobody reads any more: the sequence of messages ends now, and not with the connection.
   mutating func discard(_ frame: [UInt8], code: WebSocketCloseCode) -> Closing {
-    var closing = beginClosing(frame, afterMessage: true)
+    var closing = beginClosing(frame, code, "", afterMessage: true)
     closing.waiting = end(Outcome(code: code, reason: ""))
     queue = MessageQueue()
     return closing

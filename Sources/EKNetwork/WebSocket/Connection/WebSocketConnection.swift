@@ -209,7 +209,7 @@ final class WebSocketConnection: Sendable {
   /// Closes the connection in the background: sends a close frame after the current message.
   func abandon(_ code: WebSocketCloseCode = .goingAway, _ reason: String = "") {
     let frame = MessageEncoder.close(code, reason)
-    perform(state.withLock { $0.close(frame) })
+    perform(state.withLock { $0.close(frame, code: code, reason: reason) })
   }
 
   /// Closes the connection in the background; nothing more can be read, and what has been received is discarded.

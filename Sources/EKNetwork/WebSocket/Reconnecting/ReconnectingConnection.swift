@@ -154,7 +154,7 @@ final class ReconnectingConnection: Sendable {
   /// Closes permanently and waits for the end, at most for the close timeout. Cancelling the task ends the connection
   /// immediately.
   func close(_ code: WebSocketCloseCode, _ reason: String) async throws {
-    let ending = state.withLock { $0.close() }
+    let ending = state.withLock { $0.close(code, reason) }
     ending.resume()
     if let link = ending.link {
       try await link.close(code: code, reason: reason)
@@ -166,7 +166,7 @@ final class ReconnectingConnection: Sendable {
 
   /// Closes permanently, in the background.
   func abandon() {
-    let ending = state.withLock { $0.close() }
+    let ending = state.withLock { $0.close(.goingAway) }
     ending.resume()
     // While the driver reads, this sends a close frame; anywhere else it stops the driver.
     ending.driver?.cancel()

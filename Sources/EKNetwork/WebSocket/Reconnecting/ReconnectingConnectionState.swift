@@ -21,6 +21,8 @@ struct ReconnectingConnectionState {
   private let maximumCount: Int
   private let maximumBytes: Int
   private var phase = Phase.running
+  /// What this side closes with, or the server has.
+  private var ownClose = (code: WebSocketCloseCode.normalClosure, reason: "")
   private var link: WebSocket?
   private var linkWaiter: LinkWaiter?
   private var pendingCount = 0
@@ -95,7 +97,8 @@ struct ReconnectingConnectionState {
   mutating func takeLinkWaiter() -> LinkWaiter? { linkWaiter.take() }
 
   private var sendError: any Error {
-    if case .over(let error?) = phase { error } else { WebSocketError.closed(code: .normalClosure, reason: "") }
+    if case .over(let error?) = phase { return error }
+    return WebSocketError.closed(code: ownClose.code, reason: ownClose.reason)
   }
 
   enum Delivery {
@@ -149,10 +152,11 @@ struct ReconnectingConnectionState {
   }
 
   /// Closes this side: waiting senders get the error, readers wait for the end.
-  mutating func close() -> Ending {
+  mutating func close(_ code: WebSocketCloseCode, _ reason: String = "") -> Ending {
     var ending = Ending(link: link, driver: driver)
     guard isRunning else { return ending }
     phase = .closing
+    ownClose = (code, reason)
     ending.waiting = ConnectionState.Waiting(turns: turns.removeAll(), sendError: sendError)
     ending.linkWaiter = linkWaiter.take()
     ending.deliverer = deliverer.take()

@@ -59,10 +59,10 @@ public final class ReconnectingWebSocket: Sendable, AsyncSequence {
   ///   - options: The options of each connection. Defaults to ``WebSocketOptions/keptAlive``, so that a dead peer is
   ///     detected.
   ///   - reconnect: The delays between attempts, when to give up, and the limits of the send queue.
-  ///   - request: Returns the URL and the header fields, as for `WebSocket.connect`. An error that is not transient by
-  ///     ``RetryPolicy/isTransient(_:)``, nor a temporary refusal by middleware, ends the WebSocket; the two `URLError`
-  ///     codes that ``ReconnectingWebSocket`` names do so only before a connection has been open. When the WebSocket is
-  ///     closed, a closure that is running is cancelled and not waited for.
+  ///   - request: Returns the URL, the header fields and the timeout, as for `WebSocket.connect`. An error that is not
+  ///     transient by ``RetryPolicy/isTransient(_:)``, nor a temporary refusal by middleware, ends the WebSocket; the two
+  ///     `URLError` codes that ``ReconnectingWebSocket`` names do so only before a connection has been open. When the
+  ///     WebSocket is closed, a closure that is running is cancelled and not waited for.
   public init(
     protocols: [String] = [], options: WebSocketOptions = .keptAlive,
     reconnect: WebSocketReconnectPolicy = WebSocketReconnectPolicy(),

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import FoundationNetworking
+  import LoopbackServer
   import Testing
 
   @testable import EKNetwork
@@ -14,30 +15,39 @@
   @Suite(
     "Requests without descriptors", .serialized, .timeLimit(.minutes(10)), .enabled(if: DescriptorShortage.isChild))
   struct DescriptorShortageTests {
-    @Test("A lack of descriptors is not blamed on the server, whatever lacks one")
-    func everyStage() async throws {
-      // Its system accepts connections that nobody serves.
-      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      defer { close(listener) }
+    private let transport: HTTPTransport
+    /// Its system accepts connections that nobody serves.
+    private let listener: Int32
+    private let url: URL
+
+    init() throws {
+      listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_addr.s_addr = in_addr_t(UInt32(0x7F00_0001).bigEndian)
       var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let port = withUnsafeMutablePointer(to: &address) { pointer in
+      let port = withUnsafeMutablePointer(to: &address) { [listener] pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
           #expect(bind(listener, address, size) == 0 && listen(listener, 64) == 0)
           #expect(getsockname(listener, address, &size) == 0)
         }
         return UInt16(bigEndian: pointer.pointee.sin_port)
       }
-      let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
-      let transport = try #require(HTTPTransport(configuration: .ephemeral, eventLoops: EventLoops(count: 1)))
-      func code() async -> URLError.Code? {
-        let error = await #expect(throws: URLError.self) {
-          _ = try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: 1)))
-        }
-        return error?.code
+      url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+      transport = try #require(HTTPTransport(configuration: .ephemeral, eventLoops: EventLoops(count: 1)))
+    }
+
+    /// The code of a request that is sent to nobody.
+    private func code() async -> URLError.Code? {
+      let error = await #expect(throws: URLError.self) {
+        _ = try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: 1)))
       }
+      return error?.code
+    }
+
+    @Test("A lack of descriptors is not blamed on the server, whatever lacks one")
+    func everyStage() async throws {
+      defer { close(listener) }
       // The event loop has its descriptors from now on.
       #expect(await code() == .timedOut)
       var limits = rlimit()
@@ -56,6 +66,30 @@
       #expect(codes.count > 1 && codes.last == .timedOut)
       #expect(codes.dropLast().allSatisfy { $0 == .resourceUnavailable }, "\(codes)")
     }
+
+    @Test("Idle connections are closed for one that lacks descriptors")
+    func idleConnections() async throws {
+      defer { close(listener) }
+      let servers = try (0..<8).map { _ in try LoopbackServer() }
+      for server in servers {
+        server.route("/") { _ in .text("ok") }
+        let request = TransportRequest(URLRequest(url: server.url("/"), timeoutInterval: 600))
+        #expect(try await transport.fetch(request).data == Data("ok".utf8))
+      }
+      var limits = rlimit()
+      #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      let most = limits
+      limits.rlim_cur = 512
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      var taken: [Int32] = []
+      while case let descriptor = dup(listener), descriptor >= 0 { taken.append(descriptor) }
+      let found = await code()
+      for descriptor in taken { close(descriptor) }
+      limits = most
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      #expect(found == .timedOut && !taken.isEmpty)
+      for server in servers { server.stop() }
+    }
   }
 
   @Suite(.timeLimit(.minutes(10)), .enabled(if: !DescriptorShortage.isChild))
@@ -65,7 +99,7 @@
       let (status, text) = try await ChildProcess.run(
         suite: "DescriptorShortageTests", environment: [DescriptorShortage.variable: "1"])
       #expect(status == 0)
-      #expect(text.contains("Test run with 1 test in 1 suite passed"), "\(text)")
+      #expect(text.contains("Test run with 2 tests in 1 suite passed"), "\(text)")
     }
   }
 #endif

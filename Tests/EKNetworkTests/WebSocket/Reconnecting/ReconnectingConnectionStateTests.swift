@@ -43,9 +43,13 @@ struct ReconnectingConnectionStateTests {
     while state.withLock({ $0.turns.count }) < 2 { await Task.yield() }
     state.withLock { $0.endTurn() }?.resume()
     try await second.value
-    state.withLock { $0.close() }.resume()
-    await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) { try await third.value }
-    await #expect(throws: WebSocketError.closed(code: .normalClosure, reason: "")) { try await turn(4) }
+    let code = WebSocketCloseCode(rawValue: 4000)
+    state.withLock { $0.close(code, "over") }.resume()
+    await #expect(throws: WebSocketError.closed(code: code, reason: "over")) { try await third.value }
+    // A second call changes nothing, nor does the end.
+    state.withLock { $0.close(.goingAway) }.resume()
+    state.withLock { $0.finish(nil) }.resume()
+    await #expect(throws: WebSocketError.closed(code: code, reason: "over")) { try await turn(4) }
     #expect(order.withLock { $0 } == [0, 1, 2])
   }
 
@@ -61,7 +65,7 @@ struct ReconnectingConnectionStateTests {
       deliverer.resume(returning: hasRoom)
     }
     #expect(hasRoom)
-    state.withLock { $0.close() }.resume()
+    state.withLock { $0.close(.normalClosure) }.resume()
     state.withLock { $0.finish(WebSocketError.timedOut) }.resume()
     func receive() async throws -> WebSocketMessage? {
       try await withCheckedThrowingContinuation { continuation in
