@@ -21,6 +21,8 @@ actor FileDownload {
   private var isPlaced = false
   /// Whether this call has changed the partial file, which is otherwise that of an earlier one.
   private var hasChanged = false
+  /// Whether bytes of the file have arrived since the server last rejected a token.
+  private var hasAdvanced = false
   private var state: DownloadState?
   private var resumedBytes: Int64 = 0
   /// The response that has completed the file, for the log.
@@ -105,7 +107,9 @@ actor FileDownload {
         }
         throw DownloadError.incomplete(received: range.upperBound - range.lowerBound + 1, announced: total)
       case .refuse:
-        return try await RequestRunner.refusal(response)
+        let tokenHasExpired = status == 401 && hasAdvanced
+        if status == 401 { hasAdvanced = false }
+        return try await RequestRunner.refusal(response, tokenHasExpired: tokenHasExpired)
       }
     }
   }
@@ -175,6 +179,7 @@ actor FileDownload {
         try discard()
         throw error
       }
+      if !chunk.isEmpty { hasAdvanced = true }
       if let limit, let length = state?.length, length > limit { throw ResponseLimitError(limit: .size(limit)) }
       report()
     }

@@ -80,6 +80,40 @@ struct DownloadRecoveryTests {
     #expect(ranges == [nil, "bytes=100000-", "bytes=150000-"])
   }
 
+  /// Each token is accepted for one part.
+  @Test func tokenIsRenewedAsOftenAsItExpires() async throws {
+    try await interrupt()
+    let used = Locked<Set<String?>>([])
+    server.route("/file") { [content] request in
+      let isValid = used.withLock { $0.insert(request.headers["Authorization"]).inserted }
+      return isValid ? Self.part(of: content, request, length: 50_000) : .status(401)
+    }
+    let tokens = TestTokens("0") { "\($0)" }
+    manager.tokenRefresher = tokens
+    let result = try await manager.download(FileRequest(), to: target, accessToken: { tokens.current })
+    #expect(result.resumedBytes == 100_000)
+    #expect(try Data(contentsOf: target) == content)
+    #expect(tokens.count == 3)
+    #expect(server.requests.count == 8)
+  }
+
+  /// A renewal that brings no valid token is not repeated without an end.
+  @Test func tokenThatIsNotAcceptedIsNotRenewedAgain() async throws {
+    try await interrupt()
+    let parts = Locked(0)
+    server.route("/file") { [content] request in
+      parts.withLock { $0.increment() } == 1 ? Self.part(of: content, request, length: 50_000) : .status(401)
+    }
+    let tokens = TestTokens("0") { "\($0)" }
+    manager.tokenRefresher = tokens
+    await #expect(throws: NetworkError.unauthorized) {
+      try await manager.download(FileRequest(), to: target, accessToken: { tokens.current })
+    }
+    #expect(tokens.count == 1)
+    #expect(ranges == [nil, "bytes=100000-", "bytes=150000-", "bytes=150000-"])
+    #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
+  }
+
   /// As if the note could not be written: nothing could resume the file.
   @Test func partWithoutItsNoteIsNotKept() async throws {
     try FileManager.default.createDirectory(at: folder[".a.bin.download.json"], withIntermediateDirectories: false)
