@@ -94,7 +94,7 @@ public enum DownloadError: NonRetriableError, LocalizedError, Equatable, Sendabl
   case diskFull(URL)
   /// The file cannot be written or moved into place. `code` is the system's `errno`.
   case notWritable(URL, code: Int32)
-  /// The response ended before the announced length, or exceeded it.
+  /// The response ended before the announced length, and its version cannot be resumed, or it exceeded that length.
   case incomplete(received: Int64, announced: Int64)
 
   /// A description of the error, with the name of the file.

@@ -16,6 +16,8 @@ struct DownloadState: Equatable, Sendable {
     case complete
     /// The server has sent only a part: request the rest.
     case requestRest
+    /// The body is shorter than announced, although its framing is complete. What has arrived can be continued.
+    case cutShort
     case fail(DownloadError)
   }
 
@@ -81,6 +83,8 @@ struct DownloadState: Equatable, Sendable {
     switch head.status {
     case 206 where isPart: return part(head)
     case 416 where isPart: return unsatisfiable(head)
+    // RFC 9110 §15.4.5, §15.5.13: a condition has failed, which some servers take `If-Range` for.
+    case 304 where isPart, 412 where isPart: return .startOver
     // RFC 9110 §15.3.7: a 206 is only valid as the response to a range request.
     case 206 where !wantsPart && !Self.isWhole(head): return .refuse
     // A part under the status of the whole, which some servers send: it is not the file.
@@ -102,7 +106,9 @@ struct DownloadState: Equatable, Sendable {
 
   /// Handles the end of a body that ended without a transport error.
   func ended() -> End {
-    if let end, length < end { return .fail(.incomplete(received: length, announced: end)) }
+    if let end, length < end {
+      return representation == nil ? .fail(.incomplete(received: length, announced: end)) : .cutShort
+    }
     // RFC 9110 §15.3.7: a server may send less than was requested. If it does not know the total length, a further
     // request shows that there is no more after this part; the whole ends with the body.
     guard let total else { return end == nil ? .complete : .requestRest }

@@ -21,6 +21,8 @@ actor FileDownload {
   private var isPlaced = false
   /// Whether this call has changed the partial file, which is otherwise that of an earlier one.
   private var hasChanged = false
+  /// Whether bytes of the file have arrived since the server last rejected a token.
+  private var hasAdvanced = false
   private var state: DownloadState?
   private var resumedBytes: Int64 = 0
   /// The response that has completed the file, for the log.
@@ -86,7 +88,7 @@ actor FileDownload {
         try partial?.prepare(at: position, of: state?.representation)
         if position == 0 { resumedBytes = 0 }
         report()
-        if try await receive(response.body) { return try finish(response) }
+        if try await receive(response, to: request.url) { return try finish(response) }
       case .complete where partial?.holds(state?.length ?? 0) == true:
         try await response.drain()
         report()
@@ -105,7 +107,9 @@ actor FileDownload {
         }
         throw DownloadError.incomplete(received: range.upperBound - range.lowerBound + 1, announced: total)
       case .refuse:
-        return try await RequestRunner.refusal(response)
+        let tokenHasExpired = status == 401 && hasAdvanced
+        if status == 401 { hasAdvanced = false }
+        return try await RequestRunner.refusal(response, tokenHasExpired: tokenHasExpired)
       }
     }
   }
@@ -123,9 +127,9 @@ actor FileDownload {
 
   /// Handles the final failure of the download: keeps the partial file if a later download can resume it.
   func failed() {
-    let isIntact = partial?.holds(state?.length ?? 0) == true
-    let isKept = hasChanged ? isIntact && state?.isResumable == true : partial?.held != nil
-    if !isKept { partial?.discard() }
+    let isIntact = !hasChanged || partial?.holds(state?.length ?? 0) == true && state?.isResumable == true
+    // Its note may be missing, if it could not be written.
+    if !isIntact || partial?.held == nil { partial?.discard() }
     // The lock of the file must not last as long as middleware that ignores its cancellation.
     partial = nil
   }
@@ -165,8 +169,8 @@ actor FileDownload {
   }
 
   /// Writes a body to the file. Returns whether it was the last one.
-  private func receive(_ body: any TransportBody) async throws -> Bool {
-    while let chunk = try await body.next() {
+  private func receive(_ response: TransportResponse, to url: URL) async throws -> Bool {
+    while let chunk = try await response.body.next() {
       // If this fails, it is unknown how much of the chunk is in the file: it does not count.
       try partial?.append(chunk)
       do {
@@ -175,12 +179,18 @@ actor FileDownload {
         try discard()
         throw error
       }
+      if !chunk.isEmpty { hasAdvanced = true }
       if let limit, let length = state?.length, length > limit { throw ResponseLimitError(limit: .size(limit)) }
       report()
     }
     switch state?.ended() {
     case .fail(let error)?: throw error
     case .requestRest?: return false
+    // Like a connection that breaks in the middle of a body: the policy decides whether the rest is requested.
+    case .cutShort?:
+      throw URLError(
+        .networkConnectionLost, url: response.head.url ?? url,
+        description: "The body of the response is shorter than announced")
     default: return true
     }
   }

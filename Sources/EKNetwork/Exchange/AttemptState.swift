@@ -1,6 +1,7 @@
 import Foundation
 
-/// The state of one request across its attempts: at most one token refresh, and as many retries as its policy allows.
+/// The state of one request across its attempts: one token refresh, another whenever the renewed token has expired, and
+/// as many retries as its policy allows.
 struct AttemptState {
   enum Action {
     case deliver
@@ -23,16 +24,19 @@ struct AttemptState {
   ///
   /// - Parameters:
   ///   - isAccepted: Whether the request accepts its status, unless it is a 401 after which the token is refreshed.
+  ///   - tokenHasExpired: Whether the token of a 401 was accepted before: the request has advanced since the last 401.
   ///   - repeatability: Whether the request may be sent again after that status.
   ///   - refusal: Makes the response of which the request's own decoder has made the error; `nil` if it has not.
   mutating func received(
-    status: Int, isAccepted: Bool = false, isFromOtherOrigin: Bool = false, repeatability: Repeatability,
-    bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?, refusal: () -> HTTPError? = { nil },
-    error: (Repeatability) -> any Error
+    status: Int, isAccepted: Bool = false, isFromOtherOrigin: Bool = false, tokenHasExpired: Bool = false,
+    repeatability: Repeatability, bodyIsReplayable: Bool, retryAfter: @autoclosure () -> Duration?,
+    refusal: () -> HTTPError? = { nil }, error: (Repeatability) -> any Error
   ) -> Action {
     // RFC 9110 §15.5.2: the credentials were rejected, unless the response is from another origin, which did not
     // receive them. A partially read stream cannot be sent again.
-    if status == 401, !isFromOtherOrigin, !repeatability.isForbidden, canRefresh, !hasRefreshed, bodyIsReplayable {
+    if status == 401, !isFromOtherOrigin, !repeatability.isForbidden, canRefresh, !hasRefreshed || tokenHasExpired,
+      bodyIsReplayable
+    {
       hasRefreshed = true
       return .refreshToken
     }

@@ -36,13 +36,17 @@ struct RequestRunner {
 
   /// Returns an error response, with as much of its body as is read. Its status is reported even if the body is too
   /// long or incomplete.
-  static func refusal<Success>(_ response: TransportResponse) async throws -> Outcome<Success> {
+  static func refusal<Success>(
+    _ response: TransportResponse, tokenHasExpired: Bool = false
+  ) async throws -> Outcome<Success> {
     let tooLong = StreamingError.errorPayloadTooLarge(limitBytes: errorLimit)
     do {
-      return .refusal(try await response.collect(limit: errorLimit, orThrow: tooLong))
+      let collected = try await response.collect(limit: errorLimit, orThrow: tooLong)
+      return .refusal(collected, tokenHasExpired: tokenHasExpired)
     } catch {
       if error.isCancellation { throw error }
-      return .refusal(CollectedResponse(head: response.head, data: Data()), readError: error)
+      let unread = CollectedResponse(head: response.head, data: Data())
+      return .refusal(unread, readError: error, tokenHasExpired: tokenHasExpired)
     }
   }
 
@@ -52,8 +56,9 @@ struct RequestRunner {
     case success(Success)
     /// A 401 that the request accepts, unless the token is refreshed after it, or its body could not be read.
     indirect case challenge(Success, ResponseHead, readError: (any Error)?)
-    /// A status that the request does not accept, with the body, or the error of reading it.
-    indirect case refusal(CollectedResponse, readError: (any Error)? = nil)
+    /// A status that the request does not accept, with the body, or the error of reading it. `tokenHasExpired` is that of
+    /// ``AttemptState``.
+    indirect case refusal(CollectedResponse, readError: (any Error)? = nil, tokenHasExpired: Bool = false)
   }
 
   /// A response with its body, and the request that led to it, as it was sent, redirects aside. In a class, for the same
@@ -197,7 +202,7 @@ struct RequestRunner {
   ) async throws -> Outcome<TransportResponse> {
     guard let patience else {
       let refusal: Outcome<TransportResponse> = try await refusal(response)
-      guard !throwsReadError, case .refusal(let collected, _) = refusal else { return refusal }
+      guard !throwsReadError, case .refusal(let collected, _, _) = refusal else { return refusal }
       return .refusal(collected)
     }
     // A server that withholds the rest of the body must not withhold its status, too.
@@ -205,7 +210,7 @@ struct RequestRunner {
       patience, clock: clock, error: URLError(.timedOut), stop: response.body.cancel
     ) {
       let refusal: Outcome<TransportResponse> = try await refusal(response)
-      guard case .refusal(let collected, _) = refusal else { throw StreamingError.invalidResponse }
+      guard case .refusal(let collected, _, _) = refusal else { throw StreamingError.invalidResponse }
       return collected
     }
     try Task.checkCancellation()
@@ -365,14 +370,14 @@ struct RequestRunner {
         retryAfter: nil, error: error)
       guard case .deliver = action, let readError else { return action }
       return failed(readError)
-    case .success(.refusal(let response, _)):
+    case .success(.refusal(let response, _, let tokenHasExpired)):
       let status = response.head.statusCode ?? 0
       exchange.log?.received(status: status)
       let repeatability = exchange.repeatability(of: request, afterStatus: status)
       exchange.record(repeatability)
       return state.received(
-        status: status, isFromOtherOrigin: response.head.isFromOtherOrigin, repeatability: repeatability,
-        bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter,
+        status: status, isFromOtherOrigin: response.head.isFromOtherOrigin, tokenHasExpired: tokenHasExpired,
+        repeatability: repeatability, bodyIsReplayable: isReplayable, retryAfter: response.head.retryAfter,
         refusal: { ResponseValidation.httpError(of: response, method: request.method) }, error: error)
     case .failure(let cause): return failed(cause)
     }
@@ -381,7 +386,7 @@ struct RequestRunner {
   /// Returns the 401 after which the token is refreshed.
   private static func challenge<Success>(of result: Result<Outcome<Success>, any Error>) -> NetworkResponse {
     switch result {
-    case .success(.refusal(let response, _)): NetworkResponse(response)
+    case .success(.refusal(let response, _, _)): NetworkResponse(response)
     case .success(.challenge(_, let head, _)): NetworkResponse(CollectedResponse(head: head, data: Data()))
     default: NetworkResponse(statusCode: 401)
     }
@@ -396,8 +401,8 @@ struct RequestRunner {
     case .success(.challenge(_, let head, _)): source.error(of: CollectedResponse(head: head, data: Data()))
     // A body that exceeds a limit is reported as such. Any other error of reading it, or of sending the request's own
     // body, does not affect the meaning of the status.
-    case .success(.refusal(_, let readError?)) where isLimit(readError): readError
-    case .success(.refusal(let response, _)): source.error(of: response)
+    case .success(.refusal(_, let readError?, _)) where isLimit(readError): readError
+    case .success(.refusal(let response, _, _)): source.error(of: response)
     case .failure(let error): error
     }
   }

@@ -23,8 +23,6 @@ actor FileUpload {
     let isLocked: Bool
     /// Whether the upload exists: the next attempt asks for its offset, and does not create it.
     let isCreated: Bool
-    /// Whether the last token was rejected (401) although the server has acknowledged bytes since it rejected the previous one.
-    let tokenHasExpired: Bool
     let refusal: CollectedResponse?
   }
 
@@ -59,8 +57,7 @@ actor FileUpload {
   private var isFinal = false
   private var refusal: CollectedResponse?
   /// What the server had when it last rejected a token.
-  private var acknowledgedBeforeRejection: Int64?
-  private var tokenHasExpired = false
+  private var acknowledgedBeforeRejection: Int64 = 0
 
   /// Creates an upload, after checking the file and the state file, before any request is sent.
   ///
@@ -85,7 +82,6 @@ actor FileUpload {
   /// Sends what is missing. Ends with the response that completes the upload, or that is an error.
   func attempt(_ request: HTTPRequest, over exchange: Exchange) async throws -> Outcome {
     refusal = nil
-    tokenHasExpired = false
     let creation = try exchange.hop(request)
     var state = try prepare(creation)
     defer { self.state = state }
@@ -124,11 +120,9 @@ actor FileUpload {
         let refusal = await Self.collect(response, limit: Self.largestAnswer, clock)
         try Task.checkCancellation()
         self.refusal = refusal
-        if status == 401, !response.head.isFromOtherOrigin {
-          tokenHasExpired = state.acknowledged > (acknowledgedBeforeRejection ?? 0)
-          acknowledgedBeforeRejection = state.acknowledged
-        }
-        return .refusal(refusal)
+        guard status == 401, !response.head.isFromOtherOrigin else { return .refusal(refusal) }
+        defer { acknowledgedBeforeRejection = state.acknowledged }
+        return .refusal(refusal, tokenHasExpired: state.acknowledged > acknowledgedBeforeRejection)
       case .fail(let error):
         response.body.cancel()
         // The upload cannot be continued by a later call either.
@@ -147,11 +141,11 @@ actor FileUpload {
 
   func attemptFailed() -> Failure {
     // The next attempt may fail before it reaches the server, for example while its token is read.
-    defer { (refusal, tokenHasExpired) = (nil, false) }
+    defer { refusal = nil }
     return Failure(
       hasAdvanced: state?.takeAdvance() ?? false, isFinal: isFinal,
       isLocked: refusal?.head.statusCode == 423 && state?.resource != nil, isCreated: state?.resource != nil,
-      tokenHasExpired: tokenHasExpired, refusal: refusal)
+      refusal: refusal)
   }
 
   /// Handles the final failure of the upload: keeps the state file if a later call can resume it.
@@ -289,16 +283,13 @@ extension RequestRunner {
     var exchange = exchange(for: request, accepting: .successful, baseURL: baseURL, progress: nil, log: log)
     // They are recorded here: an upload that exists can be continued, although a POST has created it.
     exchange.recordsEnds = false
-    var runner = self
     let retry = { RetryState(policy: defaults.reading { request.retryPolicy }, isAllowed: request.allowsRetry) }
     var retries = retry()
     var number = 1
     do {
       while true {
         do {
-          // A call of its own for each attempt: a long upload may need more than one renewal of the token.
-          runner.refreshFailed = Locked(false)
-          let uploaded = try await runner.call(
+          let uploaded = try await call(
             of: source(request, baseURL, accessToken, accept: RequestBuilder.anything), policy: RetryPolicy(),
             over: exchange, adapter: .uploaded()
           ) { try await upload.attempt($0, over: $1) }
@@ -324,20 +315,14 @@ extension RequestRunner {
           PrismNetworkFailure.recordEnd(end)
           if Task.isCancelled { throw CancellationError() }
           if failure.isFinal || error is UploadError || token?.hasFailed == true { throw error }
-          // The token of the last renewal was accepted, and has expired since: the next attempt renews it again.
-          let isExpired =
-            failure.tokenHasExpired && refresher != nil && request.allowsRetry && !runner.hasTokenFailed
-          let delay =
-            isExpired
-            ? .zero
-            : retries.failed(
-              with: error, repeatability,
-              retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
-                ?? (failure.isLocked ? FileUpload.lockDelay : nil),
-              isOfLockedUpload: failure.isLocked,
-              refusal: {
-                failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
-              })
+          let delay = retries.failed(
+            with: error, repeatability,
+            retryAfter: failure.refusal?.head.retryAfter ?? RetryAfter.delay(in: error, now: Date())
+              ?? (failure.isLocked ? FileUpload.lockDelay : nil),
+            isOfLockedUpload: failure.isLocked,
+            refusal: {
+              failure.refusal.flatMap { ResponseValidation.httpError(of: $0, method: request.methodName) }
+            })
           guard let delay else { throw error }
           if let deadline = exchange.deadline, .now + delay.sleepable >= deadline { throw error }
           number += 1

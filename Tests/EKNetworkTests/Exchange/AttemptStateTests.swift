@@ -8,7 +8,8 @@ struct AttemptStateTests {
 
   /// The outcome of an attempt. Actions are text in the tables.
   private enum Event: Sendable {
-    case status(Int, retryAfter: Duration? = nil, replayable: Bool = true, processed: Bool = false)
+    case status(
+      Int, retryAfter: Duration? = nil, replayable: Bool = true, processed: Bool = false, expired: Bool = false)
     case error(any Error & Sendable, replayable: Bool = true, cancelled: Bool = false, processed: Bool = false)
   }
 
@@ -46,6 +47,13 @@ struct AttemptStateTests {
     Row(
       name: "401 twice", hasRefresher: true, events: [.status(401), .status(401)],
       actions: ["refresh", "fail unauthorized"]),
+    Row(
+      name: "401 of a renewed token that was accepted before", hasRefresher: true,
+      events: [.status(401), .status(401, expired: true), .status(401)],
+      actions: ["refresh", "refresh", "fail unauthorized"]),
+    Row(
+      name: "401 of a token that was accepted before, where nothing is allowed", allowsRetry: false, hasRefresher: true,
+      events: [.status(401, expired: true)], actions: ["fail unauthorized"]),
     Row(
       name: "401 twice is not retried", retries: 5, hasRefresher: true, events: [.status(401), .status(401)],
       actions: ["refresh", "fail unauthorized"]),
@@ -139,9 +147,9 @@ struct AttemptStateTests {
     _ event: Event, to state: inout AttemptState, accepting accepted: StatusCodes
   ) -> AttemptState.Action {
     switch event {
-    case .status(let status, let retryAfter, let replayable, let processed):
+    case .status(let status, let retryAfter, let replayable, let processed, let expired):
       state.received(
-        status: status, isAccepted: accepted.contains(status),
+        status: status, isAccepted: accepted.contains(status), tokenHasExpired: expired,
         repeatability: Repeatability(status: status, isIdempotent: !processed, wasCarriedOut: processed),
         bodyIsReplayable: replayable, retryAfter: retryAfter
       ) { _ in
