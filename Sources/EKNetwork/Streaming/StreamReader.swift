@@ -30,7 +30,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
 
   deinit {
     // A stream that was never read must not cancel others that may be read.
-    if state.pointee.hasClaim { shared.body.cancel() }
+    if state.pointee.hasClaim { shared.leave() }
     release(&state.pointee.hasClaim)
     state.deinitialize(count: 1)
     state.deallocate()
@@ -58,7 +58,8 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
   }
 
   /// Waits for and returns the next element; `nil` at the end, and after an error. A ``ConcurrentReadError`` does not
-  /// end the reader: another loop is reading, and the call can be repeated later.
+  /// end the reader: the call can be repeated later, and after another loop has left the body, an end here would look like
+  /// that of the body.
   nonisolated(nonsending) func next() async throws -> Parser.Element? {
     guard take() else { throw ConcurrentReadError() }
     defer { release() }
@@ -83,8 +84,9 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
       release(&state.pointee.hasClaim)
       return nil
     } catch {
+      if error is CancellationError, !Task.isCancelled, shared.isLeft { throw ConcurrentReadError() }
       state.pointee.isOver = true
-      shared.body.cancel(because: error)
+      shared.leave(because: error)
       throw error
     }
   }
@@ -105,7 +107,7 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
 /// An element that has already arrived costs a function call, a fraction of its cost with `AsyncThrowingStream`. The
 /// sequence is read once, by one loop at a time: a second loop continues where the first one stopped, and ends at once if
 /// that has thrown an error. Leaving the loop and releasing the sequence, or cancelling the task, ends the exchange: an
-/// HTTP/1.1 connection is closed, an HTTP/2 stream is reset.
+/// HTTP/1.1 connection is closed, an HTTP/2 stream is reset, and every other loop throws a ``ConcurrentReadError``.
 public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
   // Closures, because calling them does not involve the type `Element` at run time.
   private let ready: @Sendable () -> Element?

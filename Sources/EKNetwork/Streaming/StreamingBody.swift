@@ -6,8 +6,8 @@ import Foundation
 /// of their cost: those are `AsyncThrowingStream`s, which take about half a microsecond for every element.
 ///
 /// It is read once, in one of its forms, by one loop at a time; a concurrent second loop throws a
-/// ``ConcurrentReadError``, and the first continues. Each form is pulled by its consumer: a loop that stops reading
-/// slows the server down.
+/// ``ConcurrentReadError``, and the first continues. A loop over what an earlier one has left throws the same error. Each
+/// form is pulled by its consumer: a loop that stops reading slows the server down.
 public struct StreamingBody: AsyncSequence, Sendable {
   /// The type of the elements.
   public typealias Element = Data
@@ -140,23 +140,37 @@ public struct StreamingBytes: AsyncSequence, Sendable {
 /// A response body that has one reader at a time: the first one that requests bytes, until the body has ended or the
 /// reader is released. Two readers would each get some of the chunks, and concurrent calls would break a decoder.
 final class ReadOnceBody: Sendable {
+  private struct State {
+    var reader: ObjectIdentifier?
+    var isLeft = false
+  }
+
   let body: any TransportBody
-  private let reader = Locked<ObjectIdentifier?>(nil)
+  private let state = Locked(State())
 
   init(_ body: any TransportBody) { self.body = body }
+
+  /// Whether a reader has left the body before its end, of which the rest is lost.
+  var isLeft: Bool { state.withLock { $0.isLeft } }
 
   /// Claims the body for a reader; returns whether that reader may read it.
   func claim(for reader: AnyObject) -> Bool {
     let id = ObjectIdentifier(reader)
-    return self.reader.withLock { current in
-      if current == nil { current = id }
-      return current == id
+    return state.withLock { state in
+      if state.reader == nil { state.reader = id }
+      return state.reader == id
     }
+  }
+
+  /// Ends the exchange for the reader, which does not read the body to its end.
+  func leave(because error: any Error = CancellationError()) {
+    state.withLock { $0.isLeft = true }
+    body.cancel(because: error)
   }
 
   /// Ends the claim of a reader that has read the body to its end or is being released.
   func release(by reader: AnyObject) {
     let id = ObjectIdentifier(reader)
-    self.reader.withLock { if $0 == id { $0 = nil } }
+    state.withLock { if $0.reader == id { $0.reader = nil } }
   }
 }

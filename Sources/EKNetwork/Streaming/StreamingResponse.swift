@@ -6,7 +6,7 @@ import Foundation
 /// concurrent second loop throws a ``ConcurrentReadError``; the first continues and loses nothing. Each form is pulled
 /// by its consumer: a loop that stops reading slows the server down. Leaving the loop, by `break`, by an error or by
 /// cancelling the task, ends the exchange, and so does releasing the response unread: an HTTP/1.1 connection is closed,
-/// an HTTP/2 stream is reset.
+/// an HTTP/2 stream is reset. Reading another form afterwards throws a ``ConcurrentReadError``.
 ///
 /// An `AsyncThrowingStream` whose task is cancelled between two elements ends without an error, as if the body were
 /// complete: call `Task.checkCancellation()` after the loop. The forms of ``body`` throw a `CancellationError`.

@@ -174,8 +174,8 @@ final class BufferedBody: TransportBody {
   }
 }
 
-/// An error thrown when a body is read while another loop is already reading it. That loop continues and loses nothing;
-/// the one that receives this error has read nothing.
+/// An error thrown when a body is read while another loop is already reading it, or after another one has left it before
+/// its end. A loop that is reading continues and loses nothing; the one that receives this error has read nothing.
 ///
 /// A response body is read once, by one loop at a time. To hand the same bytes to several readers, read them in one
 /// loop and pass them on.
@@ -184,5 +184,7 @@ public struct ConcurrentReadError: NonRetriableError, LocalizedError, Equatable,
   public init() {}
 
   /// A description of the error.
-  public var errorDescription: String? { "The response body is being read by another loop" }
+  public var errorDescription: String? {
+    "The response body is being read by another loop, or was left by one before its end"
+  }
 }

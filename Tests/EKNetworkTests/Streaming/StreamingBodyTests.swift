@@ -74,6 +74,24 @@ import Testing
     #expect(await server.waitForOpenConnections(0))
   }
 
+  /// No task was cancelled, and the rest is not there.
+  @Test(arguments: Wire.allCases)
+  func readingWhatALoopHasLeftIsAnError(_ wire: Wire) async throws {
+    server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("a\nb\n"), .stall]) }
+    let response = try await wire.manager(server).stream(Probe<EmptyResponse>())
+    func leave() async throws { for try await _ in response.body { break } }
+    try await leave()
+    let lines = response.body.lines()
+    // Also a second time: the end of the loop would look like that of the body.
+    for _ in 0..<2 { await #expect(throws: ConcurrentReadError.self) { try await all(lines) } }
+    await #expect(throws: ConcurrentReadError.self) { try await all(response.bytes) }
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await all(response.body)
+    }
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+  }
+
   @Test(arguments: Wire.allCases)
   func cancellingTheTaskClosesTheConnection(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("abc"), .stall]) }
