@@ -3,7 +3,7 @@ import Foundation
 extension URL {
   /// The URL without the user and the password in it, which get into errors and files only where they are meant to.
   var withoutCredentials: URL {
-    guard user != nil || password != nil,
+    guard hasCredentials,
       var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
     else { return self }
     components.user = nil
@@ -30,13 +30,16 @@ extension URL {
   /// The URL with the user and the password of `source`, if both have the same origin and only `source` has some: those in a
   /// URL are for all of its origin, as in other clients, and a server does not repeat them in a `Location`.
   func inheritingCredentials(of source: URL) -> URL {
-    guard !source.isPlain, source.credential != nil, user == nil, password == nil, Origin(self) == Origin(source),
+    guard !source.isPlain, (try? source.credential) != nil, !hasCredentials, Origin(self) == Origin(source),
       var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
     else { return self }
     components.user = source.user(percentEncoded: false)
     components.password = source.password(percentEncoded: false)
     return components.url ?? self
   }
+
+  /// Whether it has a user or a password. What is not UTF-8 has no decoded form.
+  private var hasCredentials: Bool { user(percentEncoded: true) != nil || password(percentEncoded: true) != nil }
 
   /// Whether it certainly has neither a user nor a socket. Every request asks, and taking a URL apart is expensive.
   var isPlain: Bool {

@@ -40,6 +40,18 @@ enum PercentEncoding {
     return high << 4 | low
   }
 
+  /// Returns the bytes of a text, with those that are encoded in it.
+  static func decoded(_ text: Substring) -> [UInt8] {
+    let bytes = Array(text.utf8)
+    var (output, index) = ([UInt8](), 0)
+    while index < bytes.count {
+      let encoded = byte(in: bytes, at: index)
+      output.append(encoded ?? bytes[index])
+      index += encoded == nil ? 1 : 3
+    }
+    return output
+  }
+
   static func value(ofDigit byte: UInt8) -> UInt8? {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")

@@ -124,7 +124,7 @@ extension URLRequest {
   fileprivate func moved(from previous: URLRequest, home: URLRequest) -> URLRequest {
     var request = self
     request.removeFields { OriginFields.stays($0) && previous.value(forHTTPHeaderField: $0) == $1 }
-    if let url, let credential = url.credential, credential == previous.url?.credential {
+    if let url, let credential = try? url.credential, credential == (try? previous.url?.credential) {
       request.url = url.withoutCredentials
     }
     guard !isElsewhere(than: home) else { return request }

@@ -79,7 +79,8 @@ struct HopRequest: Sendable {
   ///   - hasLeftOrigin: Whether a redirect, or middleware, has led to another origin.
   ///   - start: The URL that the request began with, if a redirect has led to this hop.
   ///   - credential: The user and the password for its origin, unless its URL has some.
-  /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent.
+  /// - Throws: ``InvalidHeaderError`` for a field of the session that cannot be sent, `URLError.badURL` for a password in the
+  ///   URL that is not UTF-8.
   // Not inlined into the frame of the exchange, which is kept while a request waits: see ``RequestRunner``.
   @inline(never)
   init(
@@ -120,7 +121,7 @@ struct HopRequest: Sendable {
 
   /// Adds the credentials in the URL as an `Authorization` field.
   private static func withUserOfURL(_ request: HTTPRequest) -> HTTPRequest {
-    guard let credential = request.url.credential, request.authorization == nil else { return request }
+    guard let credential = try? request.url.credential, request.authorization == nil else { return request }
     var request = request
     request.set("Authorization", credential.basicAuthorization)
     return request

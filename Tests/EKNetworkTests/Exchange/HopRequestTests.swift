@@ -113,6 +113,19 @@ struct HopRequestTests {
     #expect(try authorization("http://a/") == nil)
   }
 
+  /// Without what cannot be decoded, it would be another user, or an empty password.
+  @Test(arguments: ["http://me:%FF@a/", "http://%FF:x@a/", "http://%FF@a/"])
+  func urlUserThatIsNotUTF8IsAnError(_ url: String) throws {
+    let request = try request(url)
+    let error = #expect(throws: URLError.self) { try HopRequest(request, session: try session()) }
+    #expect(error?.code == .badURL)
+    #expect(request.url?.withoutCredentials.absoluteString == "http://a/")
+    let target = try #require(URL(string: "http://a/b"))
+    #expect(request.url.map { target.inheritingCredentials(of: $0) } == target)
+    let source = try #require(URL(string: "http://me:x@a/"))
+    #expect(request.url?.inheritingCredentials(of: source) == request.url)
+  }
+
   @Test(arguments: [("X-Bad", "a\r\nX-Evil: b", InvalidHeaderError.Reason.invalidValue), ("X Bad", "a", .invalidName)])
   func invalidSessionFieldIsAnError(
     _ name: String, _ value: String, _ reason: InvalidHeaderError.Reason

@@ -247,9 +247,16 @@ extension PasswordCredential {
 
 extension URL {
   /// The credential in the URL; `nil` if there is none.
+  ///
+  /// - Throws: `URLError.badURL` if it is not UTF-8: without what cannot be decoded it would be another one.
   var credential: PasswordCredential? {
-    guard let user = user(percentEncoded: false) else { return nil }
-    let password = password(percentEncoded: false) ?? ""
-    return user.isEmpty && password.isEmpty ? nil : PasswordCredential(user: user, password: password)
+    get throws {
+      guard let user = user(percentEncoded: true) else { return nil }
+      let password = password(percentEncoded: true) ?? ""
+      guard let user = user.removingPercentEncoding, let password = password.removingPercentEncoding else {
+        throw URLError(.badURL, url: self, description: "The user or the password in the URL is not UTF-8")
+      }
+      return user.isEmpty && password.isEmpty ? nil : PasswordCredential(user: user, password: password)
+    }
   }
 }

@@ -23,19 +23,16 @@
     func forwards(isSecure: Bool) -> Bool { !isSecure && (scheme == "http" || self.isSecure) }
 
     /// The `Proxy-Authorization` of such a request (RFC 7617 §2).
-    var authorization: String? {
-      guard let (user, password) = credentials else { return nil }
-      return "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
-    }
+    var authorization: String? { credentials.map { "Basic " + $0.base64EncodedString() } }
 
-    private var credentials: (user: String, password: String)? {
-      if let user { return (user, password ?? "") }
+    private var credentials: Data? {
+      if let user { return Data("\(user):\(password ?? "")".utf8) }
       let authority = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
       guard let end = authority.prefix(while: { $0 != "/" }).lastIndex(of: "@") else { return nil }
-      let parts = authority[..<end].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map {
-        $0.removingPercentEncoding ?? String($0)
-      }
-      return (parts[0], parts.count > 1 ? parts[1] : "")
+      let parts = authority[..<end].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      // The bytes, which need not be UTF-8, as libcurl sends them.
+      let password = parts.count > 1 ? PercentEncoding.decoded(parts[1]) : []
+      return Data(PercentEncoding.decoded(parts[0]) + [UInt8(ascii: ":")] + password)
     }
   }
 

@@ -134,7 +134,7 @@ struct HandshakeRequest: Sendable {
     if !protocols.isEmpty { lines.append("\(InvalidHeaderError.subprotocols): " + protocols.joined(separator: ", ")) }
     if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }
     var fields = request.allHTTPHeaderFields ?? [:]
-    if fields.field("Authorization") == nil { fields["Authorization"] = Self.basicCredentials(of: url) }
+    if fields.field("Authorization") == nil { fields["Authorization"] = try url.credential?.basicAuthorization }
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
       let value = try InvalidHeaderError.checked(value, of: name)
       guard !Self.managed.contains(name.lowercased()) else {
@@ -144,13 +144,6 @@ struct HandshakeRequest: Sendable {
     }
     let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
     head = ObsoleteText.bytes(text) ?? Array(text.utf8)
-  }
-
-  /// Returns the user and password of a URL as Basic credentials (RFC 7617 §2).
-  private static func basicCredentials(of url: URL) -> String? {
-    let (user, password) = (url.user(percentEncoded: false), url.password(percentEncoded: false))
-    guard user != nil || password != nil else { return nil }
-    return "Basic " + Data("\(user ?? ""):\(password ?? "")".utf8).base64EncodedString()
   }
 
   /// The value of `Sec-WebSocket-Accept` that belongs to the key (§4.2.2).

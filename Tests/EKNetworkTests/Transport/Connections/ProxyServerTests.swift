@@ -88,6 +88,11 @@
       #expect(server.authorization == row.credentials.map { "Basic " + Data($0.utf8).base64EncodedString() })
     }
 
+    @Test func credentialsNeedNotBeUTF8() {
+      let server = ProxyServer(url: "http://u:%FFa@p", user: nil, password: nil)
+      #expect(server.authorization == "Basic " + Data([0x75, 0x3A, 0xFF, 0x61]).base64EncodedString())
+    }
+
     @Test func credentialsOfTheSessionComeFirst() {
       let server = ProxyServer(url: "http://a:b@p", user: "u", password: "s%")
       #expect(server.authorization == "Basic " + Data("u:s%".utf8).base64EncodedString())

@@ -130,6 +130,7 @@ struct HandshakeTests {
     #expect(try field("ws://a/") == nil)
     #expect(try field("ws://Aladdin:open%20sesame@a/") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
     #expect(try field("ws://user@a/") == "Basic \(Data("user:".utf8).base64EncodedString())")
+    #expect(throws: URLError.self) { try field("ws://user:%FF@a/") }
     #expect(try field("ws://user:p@a/", ["authorization": "Bearer t"]) == "Bearer t")
     let head = String(decoding: try request("ws://user:p@a:81/").head, as: UTF8.self)
     #expect(head.contains("Host: a:81\r\n"))
