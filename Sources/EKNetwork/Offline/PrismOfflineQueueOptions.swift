@@ -69,7 +69,8 @@ public enum PrismOfflineQueueError: NonRetriableError, LocalizedError, Equatable
   case tooManyRequests(limit: Int)
   /// With this request, more bytes would wait than are allowed.
   case tooManyBytes(limit: Int64)
-  /// The body is a stream that can be read once, and could not be sent a second time.
+  /// The body is a stream or an asynchronous sequence, of which the queue does not keep a copy for the next attempt. Data, a form
+  /// or a file can be sent again.
   case bodyNotRepeatable
   /// The request has no URL.
   case noURL
@@ -87,7 +88,7 @@ public enum PrismOfflineQueueError: NonRetriableError, LocalizedError, Equatable
     switch self {
     case .tooManyRequests(let limit): "The queue is full: \(limit) requests wait"
     case .tooManyBytes(let limit): "The queue is full: no more than \(limit) bytes may wait"
-    case .bodyNotRepeatable: "The body is a stream that can be read once"
+    case .bodyNotRepeatable: "The queue does not keep the body of a stream or a sequence: use data, a form or a file"
     case .noURL: "The request has no URL"
     case .bodyNotReadable(let url): "The file \(url.path) cannot be read or copied"
     case .notWritable(let url, let code): "The folder \(url.path) cannot be used: \(String(cString: strerror(code)))"

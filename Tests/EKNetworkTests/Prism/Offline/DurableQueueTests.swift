@@ -320,6 +320,15 @@ import Testing
     await #expect(throws: PrismOfflineQueueError.bodyNotRepeatable) {
       try await queue.enqueue(request("/a") { $0.httpBodyStream = InputStream(data: Data([1])) })
     }
+    // One that could be made again is not kept either, and the text does not say that it can be read once.
+    let manager = Wire.automatic.manager(server)
+    manager.offlineQueue = queue
+    let error = await #expect(throws: PrismOfflineQueueError.bodyNotRepeatable) {
+      var probe = Probe<EmptyResponse>(method: .post)
+      probe.body = RequestBody(contentType: "a/b") { AsyncStream<Data> { $0.finish() } }
+      try await manager.enqueue(probe)
+    }
+    #expect(error?.localizedDescription.contains("a sequence: use data") == true)
     await #expect(throws: PrismOfflineQueueError.bodyNotReadable(folder["none"])) {
       try await queue.enqueue(request("/a"), body: .copy(folder["none"]))
     }
