@@ -158,6 +158,15 @@ final class DiskFolder: Sendable {
     fail(.write, path, code)
   }
 
+  /// Returns whether the files in a subfolder, whose permissions may be others, can be invalidated; `false` if it does not exist.
+  func canRemoveFiles(in subfolder: String) -> Bool {
+    let path = full(subfolder)
+    guard access(path, R_OK | W_OK | X_OK) != 0 else { return true }
+    let code = errno
+    if code != ENOENT { fail(.write, path, code) }
+    return false
+  }
+
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }
 
   /// Marks files as used now, the latest last, by their modification times, which are the only record of the order of

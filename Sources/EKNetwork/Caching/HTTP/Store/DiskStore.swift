@@ -55,7 +55,9 @@ final class DiskStore: Sendable {
   func find(
     _ locations: [CacheLocation], where selects: (StoredResponse) -> Bool
   ) -> (found: (entry: CacheEntry, location: CacheLocation)?, hasOthers: Bool) {
-    guard let url = locations.first.map({ DiskName.digest(of: $0.url) }), folder.prepare() else { return (nil, false) }
+    guard let url = locations.first.map({ DiskName.digest(of: $0.url) }), folder.prepare(),
+      folder.canRemoveFiles(in: DiskName.folder(url))
+    else { return (nil, false) }
     let all = locations.flatMap { location in variants(DiskName(location, url: url)).map { (location, loaded: $0) } }
     let selected = all.filter { selects($0.loaded.response) }
     for (location, loaded) in selected.sorted(by: { $0.loaded.response.responseTime > $1.loaded.response.responseTime })
