@@ -12,6 +12,9 @@ import Foundation
 /// that trust other certificate authorities or pinned keys, or whose ``ConnectionOptions`` lead elsewhere, share none.
 public final class HTTPCache: Sendable {
   /// The activity of a cache since its creation, and its current contents.
+  ///
+  /// A request that the cache sends in the background (`stale-while-revalidate`) is no hit, validation or miss: the one that
+  /// caused it was a hit.
   public struct Statistics: Sendable, Equatable {
     /// The number of requests for which a stored response was returned without confirmation by the server: fresh, stale
     /// (`stale-while-revalidate`, `stale-if-error`), or just stored by a concurrent identical request.
@@ -20,7 +23,7 @@ public final class HTTPCache: Sendable {
     public var validations = 0
     /// The number of requests for which the server's own response was returned.
     public var misses = 0
-    /// The number of responses that were stored.
+    /// The number of responses that were stored, in memory or on the disk, in the background as well.
     public var stores = 0
     /// The number of responses in memory.
     public var memoryCount = 0
@@ -151,19 +154,24 @@ public final class HTTPCache: Sendable {
       let current = state.memory.response(response.varying, at: location)
       return state.invalidations.epoch(of: url) != epoch || current?.supersedes(response, at: now) == true
     }
-    guard !state.withLock({ isTooLate($0) }),
-      disk?.store(response, body, at: location, now: now) != false
-    else { return }
+    guard !state.withLock({ isTooLate($0) }) else { return }
+    let outcome = disk?.store(response, body, at: location, now: now)
+    guard outcome != .superseded else { return }
     if let old, CacheLocation(url: url, identity: old.identity, directives: old.directives) != location {
       remove(old, url: url)
     }
     let isLate = change { state in
       guard !isTooLate(state) else { return nil }
-      state.statistics.stores += 1
-      switch body {
-      case .data(let data): return state.memory.insert(CacheEntry(response: response, body: data), at: location)
-      case .written: return state.memory.removeSuperseded(by: response.varying, at: location)
+      let released =
+        switch body {
+        case .data(let data): state.memory.insert(CacheEntry(response: response, body: data), at: location)
+        case .written: state.memory.removeSuperseded(by: response.varying, at: location)
+        }
+      // Either may have no place for it.
+      if outcome == .stored || state.memory.response(response.varying, at: location) != nil {
+        state.statistics.stores += 1
       }
+      return released
     }
     if isLate { disk?.remove(response, at: location, isOwn: true) }
   }

@@ -235,6 +235,16 @@ struct HTTPCacheOnDiskTests {
     #expect(files().isEmpty)
   }
 
+  /// In a directory that is none nothing can be stored.
+  @Test(arguments: [0, 1_000_000]) func whatIsNotStoredIsNotCounted(memory: Int) async throws {
+    let file = try folder.file("file", Data())
+    let cache = HTTPCache(memoryCapacity: memory, directory: file)
+    let manager = Wire.automatic.manager(server)
+    manager.httpCache = cache
+    #expect(try await read(manager, "/10").0 == .noise(10))
+    #expect(cache.statistics.stores == (memory > 0 ? 1 : 0))
+  }
+
   @Test func abandonedStreamLeavesNoFiles() async throws {
     let (manager, cache) = bench()
     let root = folder["EKNetworkHTTPCache-1"].path

@@ -22,6 +22,8 @@ struct CacheQuery: Sendable {
   let decodesContent: Bool
   /// The value of ``HTTPCache/epoch(of:)`` when the request arrived.
   var epoch = 0
+  /// Whether it revalidates a response that its caller already has.
+  var isInBackground = false
 
   /// Fetch, "HTTP-network-or-cache fetch": a request with a condition of its own is about its sender's copy.
   private static let conditions = [

@@ -47,7 +47,7 @@ extension CachingTransport {
       try await response.drain()
       return stale
     }
-    cache.count(\.misses)
+    count(\.misses, query)
     return stored(response, code, request, query, replacing: entry, status, requestTime)
   }
 
@@ -81,11 +81,19 @@ extension CachingTransport {
     // One revalidation at a time, however many requests find the response stale.
     let key = FlightKey(request, query, wire).text
     guard cache.revalidations.begin(key) else { return }
+    var query = query
+    query.isInBackground = true
+    let background = query
     Task.detached(priority: .utility) {
       defer { cache.revalidations.end(key) }
       // On failure the stored response stays as it is, and the next request tries again.
-      try? await revalidate(whole, query)
+      try? await revalidate(whole, background)
     }
+  }
+
+  /// Counts a request of a caller, which is counted once: a response that is revalidated in the background was a hit.
+  private func count(_ member: WritableKeyPath<HTTPCache.Statistics, Int>, _ query: CacheQuery) {
+    if !query.isInBackground { cache.count(member) }
   }
 
   private func revalidate(_ request: TransportRequest, _ query: CacheQuery) async throws {
@@ -101,6 +109,7 @@ extension CachingTransport {
         request.hop = hop
         var next = CacheQuery(request, salt: cache.salt)
         next.epoch = query.epoch
+        next.isInBackground = true
         query = next
         // The conditions are about a response to the same user: with new cookies it may be another one.
         if !query.selects(entry.response) { plan = .forward(.stale) }
@@ -150,7 +159,7 @@ extension CachingTransport {
     } else if request.hop.isOfCurrentUser {
       cache.replace(entry.response, with: freshened, url: query.key, since: query.epoch)
     }
-    cache.count(\.validations)
+    count(\.validations, query)
     noteIfShareable(freshened.response, freshened.length, query)
     var status = status
     status.forwardStatus = 304
@@ -178,7 +187,7 @@ extension CachingTransport {
     var status = status
     status.forwardStatus = code
     status.detail = "stale-if-error"
-    cache.count(\.hits)
+    count(\.hits, query)
     return response(of: entry, request, query, status, now)
   }
 

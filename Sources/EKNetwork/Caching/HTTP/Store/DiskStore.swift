@@ -15,6 +15,14 @@ final class DiskStore: Sendable {
   /// Shared by all stores of a process: no caller waits for its work.
   private static let queue = DispatchQueue(label: "EKNetwork.HTTPCache", qos: .utility)
 
+  enum StoreOutcome {
+    case stored
+    /// There is no place, or writing has failed.
+    case notStored
+    /// A more recent response is stored.
+    case superseded
+  }
+
   private struct Loaded {
     let path: String
     let record: DiskRecord
@@ -132,16 +140,16 @@ final class DiskStore: Sendable {
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
   /// Stores a response, replacing the variant with the same selecting fields. If writing fails, the replaced variant is
-  /// removed nevertheless. Returns whether the response is the most recent one: nothing is stored otherwise.
+  /// removed nevertheless.
   @discardableResult
   func store(
     _ response: StoredResponse, _ body: BodyGatherer.Content, at location: CacheLocation, now: Date = Date()
-  ) -> Bool {
-    guard folder.prepare() else { return true }
+  ) -> StoreOutcome {
+    guard folder.prepare() else { return .notStored }
     let name = DiskName(location)
     folder.makeFolder(name.folder)
     let (path, replaced) = slot(for: response, name)
-    guard !replaced.contains(where: { $0.response.supersedes(response, at: now) }) else { return false }
+    guard !replaced.contains(where: { $0.response.supersedes(response, at: now) }) else { return .superseded }
     var stored: DiskRecord?
     if hasPlace(for: body), let (record, inline) = place(body, of: response, name, path) {
       let bytes = record.encoded() + inline
@@ -156,7 +164,7 @@ final class DiskStore: Sendable {
       if stored == nil || old.path != path { folder.remove(old.path) }
       if old.record.bodyFile != 0 { folder.remove(DiskName.body(old.path, old.record.bodyFile)) }
     }
-    return true
+    return stored == nil ? .notStored : .stored
   }
 
   /// Rewrites the fields of a stored response, unless another process has stored another version since, whose body does
