@@ -93,7 +93,11 @@ extension URLError {
   private static let messages: [(part: String, code: Code)] = [
     // Before the others: these contain the name of the host, which may be "tls.example.com".
     ("resolve host", .cannotFindHost),
+    ("resolve proxy", .cannotFindHost),
     ("failed to connect", .cannotConnectToHost),
+    ("failed to resolve", .cannotFindHost),
+    // Of a proxy: "Can't complete SOCKS5 connection to tls.example.com".
+    ("complete socks", .cannotConnectToHost),
     // OpenSSL's X.509 verification results, as libcurl prints them.
     ("certificate has expired", .serverCertificateHasBadDate),
     ("certificate is not yet valid", .serverCertificateNotYetValid),

@@ -30,6 +30,9 @@ struct URLErrorMappingTests {
         "Failed to connect to tls.example.com port 80 after 3052 ms: Couldn't connect to server", .cannotConnectToHost
       ),
       ("Could not resolve host: headers.example.com", .cannotFindHost),
+      ("Could not resolve proxy: ssl.example.com", .cannotFindHost),
+      ("Failed to resolve \"ssl.example.com\" for SOCKS5 connect.", .cannotFindHost),
+      ("Can't complete SOCKS5 connection to ssl.example.com. (4)", .cannotConnectToHost),
       ("something new", .unknown),
     ])
   func text(_ text: String, _ code: URLError.Code) {
