@@ -131,13 +131,13 @@ struct DiskStoreTests {
   }
 
   @Test func earlierRequestDoesNotReplaceLaterOne() {
-    #expect(store.store(response(at: 2), .data(Data("two".utf8)), at: location))
-    #expect(!store.store(response(at: 1), .data(Data("one".utf8)), at: location))
-    #expect(store.store(response("x", at: 1), .data(Data()), at: location))
+    #expect(store.store(response(at: 2), .data(Data("two".utf8)), at: location) == .stored)
+    #expect(store.store(response(at: 1), .data(Data("one".utf8)), at: location) == .superseded)
+    #expect(store.store(response("x", at: 1), .data(Data()), at: location) == .stored)
     #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("two".utf8))
     // The clock was set back since.
     let now = Date(timeIntervalSince1970: 1)
-    #expect(store.store(response(at: 1), .data(Data("one".utf8)), at: location, now: now))
+    #expect(store.store(response(at: 1), .data(Data("one".utf8)), at: location, now: now) == .stored)
     #expect(found { $0.varying.selectors.isEmpty }?.1 == Data("one".utf8))
   }
 
