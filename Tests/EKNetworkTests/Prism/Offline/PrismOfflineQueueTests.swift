@@ -59,6 +59,18 @@ import Testing
     #expect(keys == [[second.id.uuidString, first.id.uuidString], [second.id.uuidString, first.id.uuidString]])
   }
 
+  @Test func automaticFlushEndsWhenAllIsSent() async throws {
+    let queue = try PrismOfflineQueue(directory: nil, delivery: .each { _ in })
+    await queue.enqueue(try request("/a"))
+    var isAtRest = false
+    while !isAtRest {
+      await Task.yield()
+      var flushing = await queue.flushing
+      isAtRest = flushing.enqueued()
+    }
+    #expect(await queue.count == 0)
+  }
+
   @Test func explicitIdempotencyKeyIsKept() async throws {
     let keys = Locked<[String?]>([])
     let queue = try PrismOfflineQueue(

@@ -124,6 +124,17 @@ struct CookieJarStateTests {
     #expect(names(state).isEmpty && !state.beginsWriting())
   }
 
+  /// A server that extends a life with every response does not have the file of a storage written with each.
+  @Test(arguments: [(100, []), (111, []), (112, ["+a"]), (99, ["+a"])] as [(Double, [String])])
+  func lifeThatIsLittleLongerIsNotWritten(_ life: Double, _ written: [String]) {
+    var state = CookieJarState()
+    var storage: [String: CookieJarState.Known] = [:]
+    state.set(cookie("a", life: 100), isSecureOrigin: true, now: Self.now)
+    write(&state, to: &storage)
+    state.set(cookie("a", life: life), isSecureOrigin: true, now: Self.now)
+    #expect(write(&state, to: &storage) == written)
+  }
+
   @Test func whatTheStorageDropsBecauseItHasExpiredIsNoRemoval() {
     var state = CookieJarState()
     var storage: [String: CookieJarState.Known] = [:]
