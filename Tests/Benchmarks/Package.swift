@@ -8,6 +8,8 @@ let package = Package(
   dependencies: [
     .package(name: "EKNetwork", path: "../.."),
     .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.100.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
   ],
   targets: [
     .executableTarget(name: "Instructions", dependencies: [.product(name: "EKNetwork", package: "EKNetwork")]),
@@ -16,6 +18,11 @@ let package = Package(
       dependencies: [
         .product(name: "EKNetwork", package: "EKNetwork"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
   ],
   swiftLanguageModes: [.v6]

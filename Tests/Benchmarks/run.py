@@ -24,13 +24,18 @@ FLOORS = {
                "http2 chunks vs async-http-client": 0.8},
     "parsing": {"body-ndjson vs decoding split lines": 0.6, "body-lines-64 vs lines-64": 2, "body-bytes vs bytes": 30},
     "transfers": {"upload vs curl": 0.5, "download vs curl": 0.35},
-    "websocket": {"ws receive-65536 vs bare transport": 0.5, "wss receive-65536 vs bare transport": 0.5,
-                  "ws echo at 16 vs websockets": 1}}
+    "websocket": {"ws echo at 16 vs nio-websocket": 0.75, "wss echo at 16 vs nio-websocket": 1,
+                  "ws echo at 16 vs websockets": 1,
+                  "ws receive-65536 vs nio-websocket": 0.75, "wss receive-65536 vs nio-websocket": 0.65,
+                  "ws receive-65536 vs nio": 0.5, "wss receive-65536 vs nio": 0.55}}
 # CPU time is steadier than throughput on a machine with other load.
 CEILINGS = {
     "http": {"CPU vs urlsession at 16": 0.4, "CPU vs async-http-client at 16": 0.95},
     "http2": {"http2 CPU vs async-http-client at 16": 0.6},
-    "websocket": {"ws receive-65536 CPU vs bare transport": 1.7, "ws echo at 16 CPU vs websockets": 0.8}}
+    "websocket": {"ws echo at 16 CPU vs nio-websocket": 1.1, "wss echo at 16 CPU vs nio-websocket": 1.05,
+                  "ws echo at 16 CPU vs websockets": 0.8,
+                  "ws receive-65536 CPU vs nio-websocket": 1.05, "wss receive-65536 CPU vs nio-websocket": 1.5,
+                  "ws receive-65536 CPU vs nio": 1.7, "wss receive-65536 CPU vs nio": 1.7}}
 ratios = {}
 # The contenders with bounds that may not be installed, and are not.
 absent = set() if shutil.which("curl") else {"curl"}
@@ -364,36 +369,33 @@ def parsing(load, quick):
         ratios[f"body-{kind} vs {kind}"] = found["body-" + kind]["perSecond"] / found[kind]["perSecond"]
 
 
-def websocket(quick):
-    """Compares with Python's `websockets`, if installed, and with the same bytes without WebSocket. The server is a busy
-    process too, and a round that gets both cores when it needs them is four times as fast. Therefore the mean is used: one
-    such round would decide the best, and the median would depend on whether they are more than half."""
+def websocket(load, quick):
+    """Compares with a WebSocket of SwiftNIO, with the same bytes over SwiftNIO without frames, and with Python's `websockets`,
+    if installed. The server is a busy process too, and a round that gets both cores when it needs them is four times as fast.
+    Therefore the mean is used: one such round would decide the best, and the median would depend on whether they are more than
+    half."""
     mean = lambda key, values: max(values) if key == "peakMegabytes" else statistics.mean(values)
-    folder = os.path.join(HERE, "Library")
-    build = ["swift", "build", "-c", "release", "-Xswiftc", "-enable-testing", "--package-path", folder]
-    subprocess.run(build, check=True, stdout=sys.stderr)
-    load = os.path.join(run(*build, "--show-bin-path").strip(), "SocketLoad")
     python = os.environ.get("EKNETWORK_PEERS_PYTHON") or os.path.join(HERE, "../../.build/peers/bin/python")
-    contenders = {"eknetwork": [load, "eknetwork"], "bare transport": [load, "transport"]}
+    contenders = {name: [load, name] for name in ("eknetwork", "nio-websocket", "nio")}
     if os.path.exists(python) and not subprocess.run([python, "-c", "import websockets"], capture_output=True).returncode:
-        contenders["websockets"] = [python, os.path.join(folder, "client.py"), "websockets"]
+        contenders["websockets"] = [python, os.path.join(HERE, "socket_client.py")]
     else:
         absent.add("websockets")
     with tempfile.TemporaryDirectory() as keys:
         key, certificate = os.path.join(keys, "key.pem"), os.path.join(keys, "ca.pem")
         certify(key, certificate)
-        server = subprocess.Popen([sys.executable, os.path.join(folder, "server.py"), certificate, key],
+        server = subprocess.Popen([sys.executable, os.path.join(HERE, "socket_server.py"), certificate, key],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
             ports = json.loads(server.stdout.readline())
-            for scheme, extra in (("ws", []), ("wss", [certificate])):
+            for scheme, number, extra in (("ws", ports["plain"], []), ("wss", ports["tls"], [certificate])):
                 print(f"\n{scheme}: round trips of 32 bytes, and messages received as fast as they arrive")
-                loads = [("echo", 16), ("receive-65536", 1)]
+                loads = [("echo", 0, 16), ("receive", 65536, 1)]
                 if not quick:
-                    loads += [("echo", 1), ("receive-128", 1), ("receive-1048576", 1)]
-                for scenario, width in loads:
-                    rest = [scenario, str(ports["plain" if scheme == "ws" else "tls"]), str(width), "0.5" if quick else "1", *extra]
-                    title = f"{scenario} at {width}" if scenario == "echo" else scenario
+                    loads += [("echo", 0, 1), ("receive", 128, 1), ("receive", 1 << 20, 1)]
+                for scenario, size, width in loads:
+                    rest = [scenario, f"{scheme}://127.0.0.1:{number}/{size}", str(width), "0.5" if quick else "1", *extra]
+                    title = f"echo at {width}" if scenario == "echo" else f"receive-{size}"
                     kept = {}
                     for count in (3 if quick else 5, 18):
                         found = rounds({name: command + rest for name, command in contenders.items()}, count, mean, kept)
@@ -402,9 +404,11 @@ def websocket(quick):
                                 ratios[f"{scheme} {title} {figure}vs {name}"] = found["eknetwork"][key] / found[name][key]
                         if not any(name.startswith(f"{scheme} {title} ") for name in beyond_bounds()):
                             break
-                    print(f"{title:18}" + "".join(
-                        f"{name:>16}{cell['perSecond']:8.0f} /s{cell['cpuMicroseconds']:7.1f} us CPU" if scenario == "echo" else
-                        f"{name:>16}{cell['perSecond'] / 1e6:8.0f} MB/s{cell['peakMegabytes']:6.0f} MiB  " for name, cell in found.items()))
+                    for name, cell in found.items():
+                        print(f"{title:18}{name:>16}" + (
+                            f"{cell['perSecond']:8.0f} /s{cell['cpuMicroseconds']:7.1f} us CPU" if scenario == "echo" else
+                            f"{cell['perSecond'] / 1e6:8.0f} MB/s{cell['cpuMicroseconds'] * 1e6:6.0f} ms of CPU for a GB"
+                            f"{cell['peakMegabytes']:6.0f} MiB"))
         finally:
             server.stdin.close()
             server.wait()
@@ -490,8 +494,8 @@ def idle_streams(load, kind):
         return measured(load, "eknetwork", f"idle-{kind}", f"http://127.0.0.1:{listener.getsockname()[1]}/", "800", "1")["kibibytes"]
 
 
-def over_http(wanted, quick, place):
-    """Runs the sections over HTTP; returns the names of those whose bounds are exceeded, apart from the ratios."""
+def measure(wanted, quick, place):
+    """Runs the sections; returns the names of those whose bounds are exceeded, apart from the ratios."""
     subprocess.run(["swift", "build", "-c", "release"], check=True, cwd=HERE, stdout=sys.stderr)
     folder = run("swift", "build", "-c", "release", "--show-bin-path").strip()
     load = os.path.join(folder, "Load")
@@ -522,6 +526,8 @@ def over_http(wanted, quick, place):
         parsing(load, quick)
     if "cache" in wanted:
         cache(load)
+    if "websocket" in wanted:
+        websocket(load, quick)
     return left
 
 
@@ -538,9 +544,7 @@ def main():
     wanted = [word for word in sys.argv[1:] if not word.startswith("--")] or SECTIONS
     quick = "--quick" in options
     place = Namespace if "--namespace" in options else Loopback
-    left = over_http(wanted, quick, place) if set(wanted) - {"websocket"} else []
-    if "websocket" in wanted:
-        websocket(quick)
+    left = measure(wanted, quick, place)
     print()
     for name, ratio in ratios.items():
         print(f"{ratio:8.2f} x  {name}")

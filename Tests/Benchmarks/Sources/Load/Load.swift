@@ -3,7 +3,7 @@ import Foundation
 /// Runs one contender under one load, in its own process: `Load CONTENDER SCENARIO URL WIDTH SECONDS [CA.pem]`.
 ///
 /// Several URLs, separated by commas, get the same number of tasks each. Prints one line of JSON: units per second
-/// (requests, or bytes), CPU microseconds per unit, and the peak of the process's resident memory in MiB.
+/// (requests, round trips or bytes), CPU microseconds per unit, and the peak of the process's resident memory in MiB.
 @main struct Load {
   static func main() async throws {
     let arguments = CommandLine.arguments
@@ -15,7 +15,12 @@ import Foundation
       exit(64)
     }
     // Otherwise the last argument is the file of a transfer.
-    let authorities = url.scheme == "https" && arguments.count > 6 ? URL(fileURLWithPath: arguments[6]) : nil
+    let isSecure = url.scheme == "https" || url.scheme == "wss"
+    let authorities = isSecure && arguments.count > 6 ? URL(fileURLWithPath: arguments[6]) : nil
+    if arguments[2] == "echo" || arguments[2] == "receive" {
+      let load = SocketLoad(contender: arguments[1], url: url, authorities: authorities)
+      return try await load.run(arguments[2], width: width, seconds: seconds).report()
+    }
     let contenders = urls.map { url -> any Contender in
       switch arguments[1] {
       case "async-http-client": AsyncHTTPClientContender(url: url, authorities: authorities)

@@ -13,14 +13,24 @@ final class SteadyLoad: Sendable {
   func measure(
     width: Int, seconds: Double, _ body: @escaping @Sendable (_ task: Int) async throws -> Int
   ) async throws -> Measurement {
+    try await measure(width: width, seconds: seconds) { task, counts in
+      while counts(try await body(task)) {}
+    }
+  }
+
+  /// Measures loops that call `counts` after each repetition with the units it has done, and end when it returns `false`.
+  func measure(
+    width: Int, seconds: Double,
+    _ loop: @escaping @Sendable (_ task: Int, _ counts: @Sendable (Int) -> Bool) async throws -> Void
+  ) async throws -> Measurement {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<width {
         group.addTask { [self] in
           // A task that fails ends the measurement as well.
           defer { isOver.store(true, ordering: .relaxed) }
-          while !isOver.load(ordering: .relaxed) {
-            let count = try await body(task)
-            units.add(count, ordering: .relaxed)
+          try await loop(task) {
+            units.add($0, ordering: .relaxed)
+            return !isOver.load(ordering: .relaxed)
           }
         }
       }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The server of the socket benchmarks: server.py CERTIFICATE KEY. Prints {"plain": port, "tls": port} and exits when its
+"""The server of the socket benchmarks: socket_server.py CERTIFICATE KEY. Prints {"plain": port, "tls": port} and exits when its
 standard input is closed. It uses threads and blocking sockets for low overhead.
 
 For the path /0 it echoes (small) messages; for /N it sends messages of N bytes as fast as the client reads them. A client

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs Python's `websockets` under the same loads as SocketLoad: client.py websockets SCENARIO PORT WIDTH SECONDS [CA.pem]"""
+"""Runs Python's `websockets` under the same loads as `SocketLoad`: socket_client.py SCENARIO URL WIDTH SECONDS [CA.pem]"""
 
 import asyncio
 import json
@@ -15,10 +15,8 @@ TEXT = "t" * 32
 
 
 async def main():
-    _, _, scenario, port, width, seconds, *authorities = sys.argv
+    _, scenario, url, width, seconds, *authorities = sys.argv
     context = ssl.create_default_context(cafile=authorities[0]) if authorities else None
-    size = int((scenario + "-0").split("-")[1])
-    url = f"{'wss' if context else 'ws'}://127.0.0.1:{port}/{size}"
     sockets = [await connect(url, ssl=context, compression=None, max_size=None, proxy=None) for _ in range(int(width))]
 
     async def run(seconds):
@@ -27,7 +25,7 @@ async def main():
         async def one(socket):
             units = 0
             while time.monotonic() < end:
-                if size:
+                if scenario == "receive":
                     units += len(await socket.recv())
                 else:
                     await socket.send(TEXT)

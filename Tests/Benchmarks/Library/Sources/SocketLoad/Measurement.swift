@@ -1,1 +1,0 @@
-../../../Sources/Load/Measurement.swift
