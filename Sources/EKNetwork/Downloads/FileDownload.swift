@@ -129,7 +129,7 @@ actor FileDownload {
   func failed() {
     let isIntact = !hasChanged || partial?.holds(state?.length ?? 0) == true && state?.isResumable == true
     // Its note may be missing, if it could not be written.
-    if !isIntact || partial?.held == nil { partial?.discard() }
+    if !isIntact || partial?.mayBeResumed == false { partial?.discard() }
     // The lock of the file must not last as long as middleware that ignores its cancellation.
     partial = nil
   }

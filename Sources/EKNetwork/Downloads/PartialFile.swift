@@ -47,6 +47,13 @@ final class PartialFile: Sendable {
     return (representation, Int64(status.st_size))
   }
 
+  /// Whether a later download may resume the file: `false` only if its note is certainly missing, or of no use.
+  var mayBeResumed: Bool {
+    if held != nil { return true }
+    // Too many files are open, or the device is locked: that says nothing about the note.
+    return openNote() == nil && [EMFILE, ENFILE, ENOMEM, EPERM].contains(errno)
+  }
+
   /// Truncates the file at a position, where the next bytes are written, and writes the note of the version that they
   /// belong to.
   func prepare(at position: Int64, of representation: Representation?) throws(DownloadError) {
@@ -123,8 +130,11 @@ final class PartialFile: Sendable {
 
   /// The content of the note, if it belongs to this user.
   private var note: Data? {
-    let file = OpenFile(noteURL.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    return file.flatMap { Self.isOwn($0) ? $0.contents(upTo: Self.largestNote) : nil }
+    openNote().flatMap { Self.isOwn($0) ? $0.contents(upTo: Self.largestNote) : nil }
+  }
+
+  private func openNote() -> OpenFile? {
+    OpenFile(noteURL.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
   }
 
   private static let largestNote: Int64 = 64 * 1024

@@ -90,6 +90,30 @@
       #expect(found == .timedOut && !taken.isEmpty)
       for server in servers { server.stop() }
     }
+
+    @Test("A part of a download is kept if its note cannot be opened, and not if it has none")
+    func noteOfADownload() throws {
+      defer { close(listener) }
+      let folder = try ScratchFolder()
+      let partial = try PartialFile(for: folder["film"])
+      var head = DownloadHead(status: 200)
+      head.entityTag = "\"v1\""
+      try partial.prepare(at: 0, of: Representation(head, of: "film"))
+      var limits = rlimit()
+      #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      let most = limits
+      let next = dup(listener)
+      close(next)
+      limits.rlim_cur = rlim_t(next)
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      let (held, mayBeResumed) = (partial.held, partial.mayBeResumed)
+      limits = most
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      #expect(held == nil && mayBeResumed)
+      #expect(partial.held != nil && partial.mayBeResumed)
+      #expect(unlink(folder[".film.download.json"].path) == 0)
+      #expect(!partial.mayBeResumed)
+    }
   }
 
   @Suite(.timeLimit(.minutes(10)), .enabled(if: !DescriptorShortage.isChild))
@@ -99,7 +123,7 @@
       let (status, text) = try await ChildProcess.run(
         suite: "DescriptorShortageTests", environment: [DescriptorShortage.variable: "1"])
       #expect(status == 0)
-      #expect(text.contains("Test run with 2 tests in 1 suite passed"), "\(text)")
+      #expect(text.contains("Test run with 3 tests in 1 suite passed"), "\(text)")
     }
   }
 #endif
