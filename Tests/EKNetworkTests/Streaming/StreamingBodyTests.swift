@@ -87,7 +87,7 @@ import Testing
     await #expect(throws: ConcurrentReadError.self) { try await all(response.bytes) }
     let cancelled = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await all(response.body)
+      return try await all(lines)
     }
     await #expect(throws: CancellationError.self) { try await cancelled.value }
   }
