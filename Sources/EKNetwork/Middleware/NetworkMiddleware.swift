@@ -118,7 +118,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   public private(set) var body: StreamingBody
 
   private var content: RereadableBody {
-    didSet { body = StreamingBody(content) }
+    didSet { body = StreamingBody(ReadOnceBody(content, mayBeReadAgain: true)) }
   }
   /// The result of the call that `next` returned the response for; `nil` for a response created by middleware.
   var result: (any Sendable)?
@@ -167,7 +167,7 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
     self.statusCode = statusCode
     self.headers = headers
     self.content = content
-    body = StreamingBody(content)
+    body = StreamingBody(ReadOnceBody(content, mayBeReadAgain: true))
     self.head = head
     self.redirect = redirect
   }

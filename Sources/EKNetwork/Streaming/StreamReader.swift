@@ -65,7 +65,10 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
     defer { release() }
     guard !state.pointee.isOver else { return nil }
     if !state.pointee.hasClaim {
-      guard shared.claim(for: self) else { throw ConcurrentReadError() }
+      guard shared.claim(for: self) else {
+        try Task.checkCancellation()
+        throw ConcurrentReadError()
+      }
       state.pointee.hasClaim = true
     }
     do {
@@ -84,7 +87,6 @@ final class StreamReader<Parser: StreamParser>: @unchecked Sendable {
       release(&state.pointee.hasClaim)
       return nil
     } catch {
-      if error is CancellationError, !Task.isCancelled, shared.isLeft { throw ConcurrentReadError() }
       state.pointee.isOver = true
       shared.leave(because: error)
       throw error

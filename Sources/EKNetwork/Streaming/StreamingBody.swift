@@ -142,29 +142,33 @@ public struct StreamingBytes: AsyncSequence, Sendable {
 final class ReadOnceBody: Sendable {
   private struct State {
     var reader: ObjectIdentifier?
+    /// Whether a reader has left the body before its end.
     var isLeft = false
   }
 
   let body: any TransportBody
+  private let mayBeReadAgain: Bool
   private let state = Locked(State())
 
-  init(_ body: any TransportBody) { self.body = body }
-
-  /// Whether a reader has left the body before its end, of which the rest is lost.
-  var isLeft: Bool { state.withLock { $0.isLeft } }
+  /// - Parameter mayBeReadAgain: Whether the body itself decides if it can be read after a reader has left it.
+  init(_ body: any TransportBody, mayBeReadAgain: Bool = false) {
+    self.body = body
+    self.mayBeReadAgain = mayBeReadAgain
+  }
 
   /// Claims the body for a reader; returns whether that reader may read it.
   func claim(for reader: AnyObject) -> Bool {
     let id = ObjectIdentifier(reader)
     return state.withLock { state in
-      if state.reader == nil { state.reader = id }
+      if state.reader == nil, !state.isLeft { state.reader = id }
       return state.reader == id
     }
   }
 
-  /// Ends the exchange for the reader, which does not read the body to its end.
+  /// Ends the exchange for the reader, which does not read the body to its end. Nobody else may read on: of a body that has
+  /// arrived, the rest would look like the whole.
   func leave(because error: any Error = CancellationError()) {
-    state.withLock { $0.isLeft = true }
+    if !mayBeReadAgain { state.withLock { $0.isLeft = true } }
     body.cancel(because: error)
   }
 

@@ -92,6 +92,22 @@ import Testing
     await #expect(throws: CancellationError.self) { try await cancelled.value }
   }
 
+  /// A body that has arrived, so that its end does not depend on a loop that is left.
+  private final class ArrivedBody: TransportBody {
+    private let chunks = Locked(["a\n", "b\n"].map { Data($0.utf8) })
+
+    func next() async throws -> Data? { chunks.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    func cancel() {}
+  }
+
+  /// What the first loop has not read is not the whole body.
+  @Test func restOfBodyThatHasArrivedIsNotTheWhole() async throws {
+    let response = StreamingResponse(statusCode: 200, headers: [:], source: ArrivedBody())
+    func leave() async throws { for try await _ in response.body { break } }
+    try await leave()
+    await #expect(throws: ConcurrentReadError.self) { try await all(response.body.lines()) }
+  }
+
   @Test(arguments: Wire.allCases)
   func cancellingTheTaskClosesTheConnection(_ wire: Wire) async throws {
     server.route("/item") { _ in .streaming(contentLength: 1_000_000, [.sendString("abc"), .stall]) }
