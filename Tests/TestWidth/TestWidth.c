@@ -12,3 +12,9 @@ __attribute__((constructor)) static void limit_tests_at_once(void) {
   snprintf(width, sizeof width, "%ld", 16 * (cores < 2 ? 2 : cores));
   setenv("SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH", width, 0);
 }
+
+// A proxy that the environment names cannot reach the servers of the tests. What reads the environment may start before any test.
+__attribute__((constructor)) static void forget_proxies(void) {
+  static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"};
+  for (size_t index = 0; index < sizeof names / sizeof *names; index++) unsetenv(names[index]);
+}
