@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "TestWidth.h"
@@ -17,4 +18,12 @@ __attribute__((constructor)) static void limit_tests_at_once(void) {
 __attribute__((constructor)) static void forget_proxies(void) {
   static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"};
   for (size_t index = 0; index < sizeof names / sizeof *names; index++) unsetenv(names[index]);
+}
+
+// A terminal of macOS allows a process 256 descriptors, which so many tests with servers of their own exceed.
+__attribute__((constructor)) static void allow_descriptors(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 1024) return;
+  limit.rlim_cur = limit.rlim_max < 1024 ? limit.rlim_max : 1024;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }

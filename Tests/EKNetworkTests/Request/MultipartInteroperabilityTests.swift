@@ -21,7 +21,13 @@
       }
       let fields = try Werkzeug.parse(form)
       #expect(fields.filter { $0.filename != nil }.map(\.name) == Self.names)
-      #expect(fields.compactMap(\.filename) == Self.names)
+      let filenames = fields.compactMap(\.filename)
+      if Werkzeug.unescapesShares {
+        #expect(filenames == Self.names)
+      } else {
+        #expect(filenames.count == Self.names.count)
+        #expect(zip(filenames, Self.names).allSatisfy { $0 == $1 || $1.hasPrefix("\\\\") })
+      }
       #expect(fields.filter { $0.filename != nil }.allSatisfy { $0.data == bytes })
       #expect(fields.filter { $0.filename == nil }.map(\.name) == Self.names)
       #expect(fields.filter { $0.filename == nil }.map(\.data) == Self.names.map { Data($0.utf8) })
@@ -52,6 +58,12 @@
     }
 
     static let isAvailable = (try? run("import werkzeug.formparser", input: Data())) != nil
+
+    /// Before 2.3 it leaves the escapes in a name that begins like that of a share of Windows.
+    static let unescapesShares =
+      (try? run(
+        "from importlib.metadata import version; "
+          + "assert [int(part) for part in version('werkzeug').split('.')[:2]] >= [2, 3]", input: Data())) != nil
 
     static func parse(_ form: MultipartFormData) throws -> [Field] {
       let script = """

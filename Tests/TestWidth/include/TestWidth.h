@@ -1,1 +1,1 @@
-// Limits how many tests run at once, and keeps the proxies of the environment from them. Linked into the tests, and called by nobody.
+// Limits how many tests run at once, keeps the proxies of the environment from them, and allows them descriptors. Linked into the tests, and called by nobody.
