@@ -36,6 +36,10 @@
     /// The socket, if nothing is left to be done but to wait for the response to one request.
     var responseSocket: Int32? { nil }
 
+    /// The socket, if all that is left to be done is to receive the body of one response, of which much arrives at once. With
+    /// TLS, receiving takes so long that the consumer better does something else meanwhile.
+    var bodySocket: Int32? { nil }
+
     /// Notes that a response begins, and returns the time.
     ///
     /// - Parameter begun: When its request was begun.

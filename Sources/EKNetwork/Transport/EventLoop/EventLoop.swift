@@ -67,9 +67,9 @@
     /// How long a connection of HTTP/2 may be quiet before it is asked whether its server is there.
     let trustedQuiet: UInt64
     let directWait: DirectWait
-    private let turn = Locked(LoopTurn())
+    let turn = Locked(LoopTurn())
 
-    private(set) var now = MonotonicClock.now()
+    var now = MonotonicClock.now()
     @TurnConfined var pools: ConnectionPools
     @TurnConfined var connections = LoopConnections()
     /// The connections that have something to send at the end of the turn.
@@ -119,77 +119,10 @@
     /// The number of responses for which the threads have waited that had sent the requests.
     var directResponseCount: Int { turn.withLock { $0.directResponseCount } }
 
+    /// How often consumers of bodies have read from the wire themselves.
+    var directReadCount: Int { turn.withLock { $0.directReadCount } }
+
     var watchedCount: Int { turn.withLock { _ in sockets.count } }
-
-    // MARK: - The caller's thread
-
-    /// Starts a transfer on the calling thread, if the turn is free and nothing is in progress, and may wait for its
-    /// response.
-    private func startDirectly(_ transfer: Transfer) -> Bool {
-      var finished: [Transfer.Queue.Delivery] = []
-      var waiting: (connection: LoopConnection, socket: Int32)?
-      var mustWake: Bool? = turn.withLockIfFree { turn -> Bool? in
-        guard turn.allowsDirectStart, !LoopsAtExit.isDue,
-          !transfer.request.isSecure || pools.hasConnection(transfer.request.connection, to: transfer.request.origin)
-        else { return nil }
-        let wasHeld = ekn_hold_broken_pipe_signal()
-        now = MonotonicClock.now()
-        turn.hadDirectStart = true
-        start(transfer)
-        finishTurn(&turn, into: &finished, expires: true)
-        ekn_release_broken_pipe_signal(wasHeld)
-        waiting = beginDirectWait(for: transfer)
-        return isAlarmLate(turn)
-      }.flatMap { $0 }
-      guard mustWake != nil else { return false }
-      for delivery in finished { delivery.resume() }
-      // If the response comes in the meantime, the loop's thread need not know of its deadline.
-      if let (connection, socket) = waiting { mustWake = waitDirectly(for: transfer, on: connection, socket) }
-      if mustWake == true { poller.wake() }
-      return true
-    }
-
-    /// Whether the thread of the loop has to be woken before its alarm.
-    private func isAlarmLate(_ turn: LoopTurn) -> Bool { min(due, pools.cleanup) < turn.alarm }
-
-    /// Returns the connection and the socket if the thread is to wait for the response of a transfer that it has just
-    /// sent. The loop's thread would be woken as well, and does not watch the socket for now.
-    private func beginDirectWait(for transfer: Transfer) -> (LoopConnection, Int32)? {
-      guard let connection = transfer.loopConnection?.carrier, connection.directWait.begins,
-        let socket = connection.responseSocket
-      else { return nil }
-      watch(socket, 0, connection: connection.number)
-      return (connection, socket)
-    }
-
-    /// Waits for the response, without the turn, and reads it or leaves it to the loop's thread. Returns whether that must
-    /// be woken.
-    ///
-    /// - Parameter socket: The socket of the connection, which may be closed and replaced meanwhile.
-    private func waitDirectly(for transfer: Transfer, on connection: LoopConnection, _ socket: Int32) -> Bool {
-      let isReadable = ekn_socket_wait_for_input(socket, directWait.longest)
-      var finished: [Transfer.Queue.Delivery] = []
-      let mustWake = turn.withLock { turn in
-        // It may be over, or repeated over another connection.
-        guard !LoopsAtExit.isDue, transfer.loopConnection?.carrier === connection else { return false }
-        connection.directWait.ended(inTime: isReadable)
-        guard isReadable else {
-          // Unless the loop's thread has done it, because of another request on the connection.
-          if sockets.events(of: socket) == 0 { watch(socket, Int32(EKN_POLL_IN), connection: connection.number) }
-          return isAlarmLate(turn)
-        }
-        now = MonotonicClock.now()
-        turn.hadDirectStart = true
-        turn.directResponseCount += 1
-        let wasHeld = ekn_hold_broken_pipe_signal()
-        connection.ready(socket, events: Int32(EKN_POLL_IN))
-        finishTurn(&turn, into: &finished, expires: false)
-        ekn_release_broken_pipe_signal(wasHeld)
-        return isAlarmLate(turn)
-      }
-      for delivery in finished { delivery.resume() }
-      return mustWake
-    }
 
     // MARK: - The loop's thread
 
@@ -228,7 +161,7 @@
     // MARK: - A turn
 
     /// - Parameter expires: Whether to end transfers that have timed out.
-    private func finishTurn(
+    func finishTurn(
       _ turn: inout LoopTurn, into finished: inout [Transfer.Queue.Delivery], expires: Bool
     ) {
       turn.began(queue.count)
@@ -264,7 +197,7 @@
       }
     }
 
-    private func start(_ transfer: Transfer) {
+    func start(_ transfer: Transfer) {
       guard !transfer.isOver else { return }
       let pool = pools.acquire(transfer.request.connection)
       transfer.loopPool = pool
@@ -334,9 +267,9 @@
       if transfer.request.deadline != .max { deadlines.insert(transfer, at: transfer.request.deadline) }
     }
 
-    private func resume(_ transfer: Transfer, _ pause: Transfer.Pauses) {
+    func resume(_ transfer: Transfer, _ pause: Transfer.Pauses) {
       // More may have arrived since the consumer has read.
-      if pause == .receiving, transfer.loopIsFull { return }
+      if pause == .receiving, transfer.loopMustPause { return }
       guard transfer.loopPool != nil, transfer.loopPauses.remove(pause) != nil else { return }
       // It has not begun before its body is known to be empty.
       guard let connection = transfer.loopConnection else { return begin(transfer) }
@@ -382,7 +315,7 @@
     }
 
     /// The time at which the next timer or deadline is due.
-    private var due: UInt64 {
+    var due: UInt64 {
       min(deadlines.first ?? .max, connections.timer, opening?.timer ?? .max, gathering.end)
     }
   }
@@ -396,10 +329,14 @@
 
     /// Delivers what a transfer has gathered, and pauses receiving if its consumer falls behind.
     func deliver(_ transfer: Transfer) {
-      let delivery = transfer.loopDeliver()
+      let mayHold =
+        transfer.loopDirectReads.begins && queue.count == 1 && transfer.loopConnection?.carrier.bodySocket != nil
+      let delivery = transfer.loopDeliver(holds: mayHold)
       if delivery.head != nil || delivery.chunk != nil { deliveries.append(delivery) }
       guard let connection = transfer.loopConnection else { return }
       guard delivery.pauses else {
+        // Its consumer has waited for it.
+        if delivery.chunk != nil { transfer.loopDirectReads.responded(after: 0) }
         if !transfer.loopPauses.contains(.receiving) { connection.delivered() }
         return
       }

@@ -66,6 +66,8 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
 
     var directResponseCount: Int { loops.started.reduce(0) { $0 + $1.directResponseCount } }
 
+    var directReadCount: Int { loops.started.reduce(0) { $0 + $1.directReadCount } }
+
     var watchedCount: Int { loops.started.reduce(0) { $0 + $1.watchedCount } }
   }
 

@@ -189,6 +189,8 @@ struct LoopTurn {
   var hadDirectStart = false
   /// The number of responses that were received by the threads that had started their requests.
   var directResponseCount = 0
+  /// How often consumers have read from the wire.
+  var directReadCount = 0
   /// The maximum number of concurrent requests since there were none.
   private var peak = 0
   private(set) var isIdle = true
@@ -219,48 +221,6 @@ struct LoopTurn {
   }
 }
 
-/// Whether the thread that has sent a request waits for the response itself: waking two threads, that of the loop and then
-/// one for the caller, takes longer than a server nearby.
-///
-/// The thread belongs to the executor of the caller's task, which needs it for other tasks. So it waits for a moment only,
-/// and only if the responses before came as soon. If one does not, the next are left to the loop's thread, twice as many
-/// as the last time.
-struct DirectWait {
-  #if os(Linux)
-    /// Only where the executor has other threads.
-    static let ofProcess = DirectWait(longest: ekn_processor_count() > 1 ? 100_000 : 0)
-  #endif
-  private static var maximumPause: Int { 64 }
-
-  /// For how long it waits, in nanoseconds; 0 for not at all.
-  let longest: UInt64
-  /// How soon a response must have come for which the loop's thread has waited: this time includes waking it.
-  let promising: UInt64
-  /// For how many responses that come soon it does not wait, and for how many the last time.
-  private var (pause, lastPause) = (1, 0)
-
-  init(longest: UInt64, promising: UInt64 = 200_000) {
-    self.longest = longest
-    self.promising = promising
-  }
-
-  /// Whether to wait for the response to the request that has just been sent.
-  var begins: Bool { longest > 0 && pause == 0 }
-
-  /// Handles the beginning of a response.
-  ///
-  /// - Parameter time: The number of nanoseconds since the request was begun.
-  mutating func responded(after time: UInt64) {
-    if pause > 0, time <= promising { pause -= 1 }
-  }
-
-  /// Handles the end of a wait.
-  mutating func ended(inTime: Bool) {
-    lastPause = inTime ? 0 : min(max(1, 2 * lastPause), Self.maximumPause)
-    pause = lastPause
-  }
-}
-
 /// Conversions of libcurl's and epoll's delays, in nanoseconds of the loop's clock.
 enum LoopTime {
   /// Returns when a timer that libcurl requests is due, or `.max` if it requests none (less than 0).
@@ -276,4 +236,76 @@ enum LoopTime {
     guard alarm != .max else { return -1 }
     return alarm > now ? Int64(clamping: alarm - now) : 0
   }
+}
+
+/// The deadlines of the transfers of one event loop: a binary heap whose elements know their index, so that in the
+/// usual case (a transfer that ends long before its deadline) the entry is removed at once and leaves nothing behind.
+struct DeadlineHeap<Element: DeadlineHeapElement> {
+  private var entries: [(deadline: UInt64, element: Element)] = []
+
+  var first: UInt64? { entries.first?.deadline }
+
+  mutating func insert(_ element: Element, at deadline: UInt64) {
+    entries.append((deadline, element))
+    element.deadlineIndex = entries.count - 1
+    siftUp(entries.count - 1)
+  }
+
+  mutating func remove(_ element: Element) {
+    let index = element.deadlineIndex
+    guard index >= 0 else { return }
+    element.deadlineIndex = -1
+    let last = entries.count - 1
+    if index != last {
+      entries[index] = entries[last]
+      entries[index].element.deadlineIndex = index
+    }
+    entries.removeLast()
+    if index < entries.count {
+      siftDown(index)
+      siftUp(index)
+    }
+  }
+
+  /// Removes and returns the element with the earliest deadline, if that is not after `now`.
+  mutating func popFirst(notAfter now: UInt64) -> Element? {
+    guard let first = entries.first, first.deadline <= now else { return nil }
+    remove(first.element)
+    return first.element
+  }
+
+  private mutating func siftUp(_ start: Int) {
+    var index = start
+    while index > 0 {
+      let parent = (index - 1) / 2
+      guard entries[index].deadline < entries[parent].deadline else { return }
+      swap(index, parent)
+      index = parent
+    }
+  }
+
+  private mutating func siftDown(_ start: Int) {
+    var index = start
+    while true {
+      var smallest = index
+      for child in [2 * index + 1, 2 * index + 2]
+      where child < entries.count && entries[child].deadline < entries[smallest].deadline {
+        smallest = child
+      }
+      guard smallest != index else { return }
+      swap(index, smallest)
+      index = smallest
+    }
+  }
+
+  private mutating func swap(_ first: Int, _ second: Int) {
+    entries.swapAt(first, second)
+    entries[first].element.deadlineIndex = first
+    entries[second].element.deadlineIndex = second
+  }
+}
+
+protocol DeadlineHeapElement: AnyObject {
+  /// The element's index in the heap; -1 if it is in none.
+  var deadlineIndex: Int { get set }
 }

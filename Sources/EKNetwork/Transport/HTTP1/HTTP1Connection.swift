@@ -69,6 +69,13 @@
       output.isEmpty && state.output == .complete && firstByte == nil ? bytes?.socket : nil
     }
 
+    override var bodySocket: Int32? {
+      guard receivesLargePieces, state.output == .complete, output.isEmpty, bytes?.mayHoldBytes == false else {
+        return nil
+      }
+      return bytes?.socket
+    }
+
     override func ready(_ descriptor: Int32, events: Int32) {
       guard let bytes, descriptor == bytes.socket else { return }
       guard transfer != nil else {
@@ -326,7 +333,7 @@
     /// Watches the socket for what can be done. It is not watched at all while nothing can: the poller would report the
     /// end of the connection over and over.
     private func watch() {
-      guard let bytes else { return }
+      guard let bytes, transfer?.loopIsReadDirectly != true else { return }
       let mayRead = transfer?.loopPauses.contains(.receiving) != true
       let mustReadOn = hasUnreadBytes && mayRead
       let isExpecting = state.output == .expecting

@@ -8,7 +8,7 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   struct Delivery {
     var head: (waiter: HeadWaiter, result: Result<ResponseHead, any Error>)?
     var chunk: (waiter: ChunkWaiter, result: Result<Data?, any Error>)?
-    /// Whether the queue is full, so that reading from the wire has to stop.
+    /// Whether reading from the wire has to stop, because the queue is full or the consumer will do it.
     var pauses = false
   }
 
@@ -43,6 +43,8 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
   private var outcome: Result<Void, any Error>?
   /// Whether reading from the wire has to stop. Only this is true at any time: a note that it may go on can be late.
   private(set) var isPaused = false
+  /// Whether the wire is left alone until the consumer, which has taken everything, wants more.
+  private(set) var isHeld = false
 
   /// The number of places that chunks take, with those that were taken.
   var placeCount: Int { chunks.count }
@@ -52,9 +54,11 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
 
   // MARK: - From the wire
 
-  /// - Parameter memory: The memory that the chunk retains; defaults to its size.
+  /// - Parameters:
+  ///   - memory: The memory that the chunk retains; defaults to its size.
+  ///   - holds: Whether a consumer that has waited for the chunk reads the next one from the wire itself.
   mutating func deliver(
-    head: ResponseHead?, chunk: Data?, memory: Int? = nil, outcome: Result<Void, any Error>?
+    head: ResponseHead?, chunk: Data?, memory: Int? = nil, outcome: Result<Void, any Error>?, holds: Bool = false
   ) -> Delivery {
     var delivery = Delivery()
     guard !isOver else { return delivery }
@@ -76,6 +80,9 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
       self.outcome = outcome
       if let waiter = headWaiter.take() { delivery.head = (waiter, .failure(Self.error(of: outcome))) }
       if let waiter = chunkWaiter.take() { delivery.chunk = (waiter, outcome.map { nil }) }
+    } else if holds, delivery.chunk != nil {
+      isHeld = true
+      delivery.pauses = true
     } else if bufferedMemory >= highWater, !isPaused {
       isPaused = true
       delivery.pauses = true
@@ -113,6 +120,13 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     guard chunkWaiter == nil else { return .failure(ConcurrentReadError()) }
     chunkWaiter = waiter
     return nil
+  }
+
+  /// Whether the consumer that has just begun to wait has to read from the wire itself.
+  mutating func takeHold() -> Bool {
+    guard isHeld, chunkWaiter != nil else { return false }
+    isHeld = false
+    return true
   }
 
   /// Returns the next chunk, or `nil` if there is none yet.

@@ -49,7 +49,13 @@
     private(set) var loopResends: ResendState
     private var loopBlock = BodyBlock()
     private var loopPace = DeliveryPace()
-    private var loopReceived: Int64 = 0
+    /// When the consumer reads the body from the wire itself.
+    var loopDirectReads: DirectWait
+    /// Whether it does so in this turn.
+    var loopIsReadDirectly = false
+    /// When it was left to the consumer.
+    private var loopHeldSince: UInt64 = 0
+    private(set) var loopReceived: Int64 = 0
     private var loopReportsBody = false
     /// The number of bytes of the body that were read for the request.
     private(set) var loopBodyCount: Int64 = 0
@@ -59,6 +65,7 @@
       self.request = request
       self.eventLoop = eventLoop
       loopResends = ResendState(isIdempotent: request.isIdempotent)
+      loopDirectReads = eventLoop.directWait
     }
 
     // MARK: - Consumer's side
@@ -92,7 +99,9 @@
       if !Task.isCancelled, let pull = queue.withLock({ $0.available() }) { return try pulled(pull) }
       return try await withTaskCancellationHandler {
         try await withUnsafeThrowingContinuation { continuation in
-          guard let pull = queue.withLock({ $0.next(continuation) }) else { return }
+          let (pull, reads) = queue.withLock { ($0.next(continuation), $0.takeHold()) }
+          if reads { eventLoop.receiveDirectly(self) }
+          guard let pull else { return }
           continuation.resume(with: Result { try pulled(pull) })
         }
       } onCancel: {
@@ -152,8 +161,8 @@
       if hasMoved { loopLastActivity = now }
     }
 
-    /// Whether as much is kept as may be for a consumer that does not read.
-    var loopIsFull: Bool { queue.withLock { $0.isPaused } }
+    /// Whether nothing may be received: as much is kept as may be for a consumer that does not read, or it will do that itself.
+    var loopMustPause: Bool { queue.withLock { $0.isPaused || $0.isHeld } }
 
     /// Limits what is kept for a consumer that does not read.
     func loopLimitBuffer(to size: Int) { queue.withLock { $0.highWater = size } }
@@ -247,18 +256,26 @@
 
     /// Until when what has gathered waits for more; `nil` if it is to be handed over now.
     func loopWait(at now: UInt64) -> UInt64? {
-      loopOutcome == nil && loopHead == nil ? loopPace.wait(with: loopBlock.count, at: now) : nil
+      loopOutcome == nil && loopHead == nil && !loopIsReadDirectly ? loopPace.wait(with: loopBlock.count, at: now) : nil
+    }
+
+    /// Whether the consumer that reads on now does so soon after it was given the last bytes.
+    var loopConsumerIsPrompt: Bool {
+      eventLoop.now - min(loopHeldSince, eventLoop.now) <= loopDirectReads.promising
     }
 
     /// Hands everything that has gathered to the consumer. The event loop resumes the continuations at the end of its turn.
-    func loopDeliver() -> Queue.Delivery {
+    ///
+    /// - Parameter holds: Whether the consumer, if it has waited, reads on itself.
+    func loopDeliver(holds: Bool) -> Queue.Delivery {
       let memory = loopBlock.memory
       if loopBlock.count > 0 { loopPace.delivered(loopBlock.count, at: eventLoop.now) }
+      if holds { loopHeldSince = eventLoop.now }
       let chunk = loopBlock.takeData()
       let head = loopHead
       let outcome = loopOutcome
       loopHead = nil
-      return queue.withLock { $0.deliver(head: head, chunk: chunk, memory: memory, outcome: outcome) }
+      return queue.withLock { $0.deliver(head: head, chunk: chunk, memory: memory, outcome: outcome, holds: holds) }
     }
   }
 

@@ -155,5 +155,97 @@ import Testing
       gate.open()
       #expect(try await text(transport, "/after") == "/after")
     }
+
+    // MARK: - Bodies
+
+    /// Bytes of which no piece looks like another.
+    private static let large = Data((0..<(1 << 20)).flatMap { number in [UInt8(number >> 12), UInt8(number % 251)] })
+
+    private func body(_ transport: HTTPTransport, _ path: String) async throws -> Data {
+      let request = URLRequest(url: server.url(path), timeoutInterval: 600)
+      let response = try await transport.start(TransportRequest(request))
+      var data = Data()
+      while let chunk = try await response.body.next() { data += chunk }
+      return data
+    }
+
+    /// Whatever way the pieces take: the consumer reads them soon, never soon enough, or by chance.
+    @Test(arguments: [(900_000_000, .max), (1, 0), (20_000, 50_000)] as [(UInt64, UInt64)])
+    func bodiesThatTheirConsumersRead(longest: UInt64, promising: UInt64) async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: longest, promising: promising))
+      let transport = try transport(loops)
+      let large = Self.large
+      let parts = stride(from: 0, to: large.count, by: 50_000).map { large[$0..<min($0 + 50_000, large.count)] }
+      server.route("/length") { _ in .data(large) }
+      server.route("/chunked") { _ in .chunked(parts) }
+      for _ in 0..<10 {
+        #expect(try await body(transport, "/length") == large)
+        #expect(try await body(transport, "/chunked") == large)
+        #expect(try await text(transport, "/after") == "/after")
+      }
+      #expect(promising < .max || loops.directReadCount > 0)
+      // The loop's thread reads for several at once.
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<8 {
+          group.addTask { try await body(transport, number % 2 == 0 ? "/length" : "/chunked") == large }
+        }
+        for try await isWhole in group { #expect(isWhole) }
+      }
+    }
+
+    /// Returns the number of bytes of a body before its error.
+    private func end(of request: URLRequest, _ transport: HTTPTransport) async throws -> (count: Int, error: URLError?)
+    {
+      let body = try await transport.start(TransportRequest(request)).body
+      var count = 0
+      do {
+        while let chunk = try await body.next() { count += chunk.count }
+        return (count, nil)
+      } catch let error as URLError {
+        return (count, error)
+      }
+    }
+
+    @Test(arguments: [1, 20_000, 200_000] as [UInt64]) func bodiesThatEndEarly(_ longest: UInt64) async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: longest, promising: .max))
+      let transport = try transport(loops)
+      let (large, gate) = (Self.large, Gate())
+      server.route("/stalled") { _ in .streaming(contentLength: large.count + 1, [.send(large), .wait(gate)]) }
+      server.route("/short") { _ in
+        .streaming(contentLength: large.count + 1, [.send(large)]).then(.closeSilently)
+      }
+      for number in 0..<40 {
+        // Its server sends no more.
+        var request = URLRequest(url: server.url("/stalled"), timeoutInterval: 0.05)
+        let (stalled, error) = try await end(of: request, transport)
+        #expect(error?.code == .timedOut && stalled == large.count)
+
+        // It is cancelled, at any time.
+        request.timeoutInterval = 600
+        let (cancelled, most) = (request, number * 60_000)
+        let task = Task {
+          let response = try await transport.start(TransportRequest(cancelled))
+          var count = 0
+          while let chunk = try await response.body.next() {
+            count += chunk.count
+            if count >= most { withUnsafeCurrentTask { $0?.cancel() } }
+          }
+        }
+        if most > large.count { task.cancel() }
+        await #expect(throws: CancellationError.self) { try await task.value }
+
+        // The connection is lost.
+        request.url = server.url("/short")
+        let (short, loss) = try await end(of: request, transport)
+        #expect(loss?.code == .networkConnectionLost && short == large.count)
+
+        // Nobody reads it to its end.
+        let response = try await transport.start(TransportRequest(URLRequest(url: server.url("/stalled"))))
+        _ = try await response.body.next()
+        _ = try await response.body.next()
+      }
+      gate.open()
+      #expect(try await text(transport, "/after") == "/after")
+    }
   #endif
 }

@@ -35,6 +35,43 @@ struct ResponseQueueTests {
     #expect(queue.deliver(head: nil, chunk: full, outcome: nil).pauses && queue.isPaused)
   }
 
+  @Test func aConsumerThatHasWaitedReadsOn() {
+    var queue = Queue()
+    // One that did not wait does not.
+    #expect(!queue.deliver(head: head, chunk: Data([1]), outcome: nil, holds: true).pauses)
+    #expect(!queue.isHeld)
+    _ = queue.available()
+    #expect(queue.next("a") == nil)
+    var hasHold = queue.takeHold()
+    #expect(!hasHold)
+    let delivery = queue.deliver(head: nil, chunk: Data([2]), outcome: nil, holds: true)
+    #expect(delivery.pauses && delivery.chunk?.waiter == "a")
+    #expect(queue.isHeld)
+    hasHold = queue.takeHold()
+    #expect(!hasHold)
+    #expect(queue.next("a") == nil)
+    hasHold = queue.takeHold()
+    #expect(hasHold && !queue.isHeld)
+    guard case .failure(let error) = queue.next("b") else { return #expect(Bool(false)) }
+    hasHold = queue.takeHold()
+    #expect(error is ConcurrentReadError && !hasHold)
+  }
+
+  @Test func anExchangeThatHasEndedIsNotReadOn() {
+    var queue = Queue()
+    #expect(queue.next("a") == nil)
+    #expect(queue.deliver(head: nil, chunk: Data([1]), outcome: nil, holds: true).pauses)
+    #expect(!queue.deliver(head: nil, chunk: nil, outcome: .failure(Failure()), holds: true).pauses)
+    guard case .failure = queue.next("a") else { return #expect(Bool(false)) }
+    let hasHold = queue.takeHold()
+    #expect(!hasHold)
+    // With its last bytes neither.
+    var last = Queue()
+    #expect(last.next("a") == nil)
+    #expect(!last.deliver(head: nil, chunk: Data([1]), outcome: .success(()), holds: true).pauses)
+    #expect(!last.isHeld)
+  }
+
   @Test func chunksComeInOrderAndThenTheEnd() {
     var queue = Queue()
     let (one, two) = (Data(repeating: 1, count: 40_000), Data(repeating: 2, count: 40_000))
