@@ -107,8 +107,10 @@ actor FileDownload {
         }
         throw DownloadError.incomplete(received: range.upperBound - range.lowerBound + 1, announced: total)
       case .refuse:
-        let tokenHasExpired = status == 401 && hasAdvanced
-        if status == 401 { hasAdvanced = false }
+        // Another origin, to which a redirect has led, has received no token.
+        let isRejection = status == 401 && !response.head.isFromOtherOrigin
+        let tokenHasExpired = isRejection && hasAdvanced
+        if isRejection { hasAdvanced = false }
         return try await RequestRunner.refusal(response, tokenHasExpired: tokenHasExpired)
       }
     }
