@@ -141,6 +141,14 @@ struct DownloadRecoveryTests {
     #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
   }
 
+  /// It has digests of the URL and of the credentials.
+  @Test func onlyItsUserCanReadTheNote() async throws {
+    try await interrupt()
+    var status = stat()
+    #expect(stat(folder[".a.bin.download.json"].path, &status) == 0)
+    #expect(status.st_mode & 0o077 == 0)
+  }
+
   /// As if the note could not be written: nothing could resume the file.
   @Test func partWithoutItsNoteIsNotKept() async throws {
     try FileManager.default.createDirectory(at: folder[".a.bin.download.json"], withIntermediateDirectories: false)
