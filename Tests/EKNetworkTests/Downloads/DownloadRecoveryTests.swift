@@ -114,6 +114,20 @@ struct DownloadRecoveryTests {
     #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
   }
 
+  /// Its process was killed before it got its name.
+  @Test func sizeLimitCoversAFileThatIsCompleteAlready() async throws {
+    try await interrupt()
+    let partial = try FileHandle(forWritingTo: folder[".a.bin.download"])
+    try partial.seekToEnd()
+    try partial.write(contentsOf: content.dropFirst(100_000))
+    try partial.close()
+    await #expect(throws: ResponseLimitError.self) {
+      try await manager.download(FileRequest(maximumResponseSize: 299_999), to: target)
+    }
+    #expect(ranges == [nil, "bytes=300000-"])
+    #expect(folder.names == [])
+  }
+
   /// The token is refreshed, the file breaks off where a redirect leads, and the token expires.
   @Test func rejectionByAnotherOriginIsNoneOfTheToken() async throws {
     let other = try LoopbackServer()
