@@ -71,10 +71,10 @@ let package = Package(
       exclude: ["README.md", "kill.py"],
       swiftSettings: swiftSettings
     ),
-    .target(name: "TestWidth", path: "Tests/TestWidth"),
+    .target(name: "TestEnvironment", path: "Tests/TestEnvironment"),
     .testTarget(
       name: "EKNetworkTests",
-      dependencies: ["EKNetwork", "LoopbackServer", "TestWidth"],
+      dependencies: ["EKNetwork", "LoopbackServer", "TestEnvironment"],
       swiftSettings: swiftSettings
     ),
   ],

@@ -91,6 +91,7 @@ actor FileDownload {
         if try await receive(response, to: request.url) { return try finish(response) }
       case .complete where partial?.holds(state?.length ?? 0) == true:
         try await response.drain()
+        try checkSize()
         report()
         return try finish(response)
       case .write, .complete, .startOver:
@@ -107,8 +108,10 @@ actor FileDownload {
         }
         throw DownloadError.incomplete(received: range.upperBound - range.lowerBound + 1, announced: total)
       case .refuse:
-        let tokenHasExpired = status == 401 && hasAdvanced
-        if status == 401 { hasAdvanced = false }
+        // Another origin, to which a redirect has led, has received no token.
+        let isRejection = status == 401 && !response.head.isFromOtherOrigin
+        let tokenHasExpired = isRejection && hasAdvanced
+        if isRejection { hasAdvanced = false }
         return try await RequestRunner.refusal(response, tokenHasExpired: tokenHasExpired)
       }
     }
@@ -180,7 +183,7 @@ actor FileDownload {
         throw error
       }
       if !chunk.isEmpty { hasAdvanced = true }
-      if let limit, let length = state?.length, length > limit { throw ResponseLimitError(limit: .size(limit)) }
+      try checkSize()
       report()
     }
     switch state?.ended() {
@@ -193,6 +196,11 @@ actor FileDownload {
         description: "The body of the response is shorter than announced")
     default: return true
     }
+  }
+
+  /// Throws if the file is too large, whatever part of it an earlier call has left.
+  private func checkSize() throws {
+    if let limit, let length = state?.length, length > limit { throw ResponseLimitError(limit: .size(limit)) }
   }
 
   private func finish(_ response: TransportResponse) throws -> Outcome {

@@ -63,8 +63,9 @@ final class PartialFile: Sendable {
     guard position == 0, var representation else { return }
     representation.inode = file.status.map { UInt64($0.st_ino) }
     guard let note = try? JSONEncoder().encode(representation) else { return }
-    // Without its note the file cannot be resumed, which is no reason not to download it.
-    try? note.write(to: noteURL, options: .atomic)
+    // Another user could compare its digests with those of likely secrets. Without a complete note the file cannot be
+    // resumed, which is no reason not to download it.
+    _ = OpenFile(noteURL.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)?.append(note)
   }
 
   func append(_ data: Data) throws(DownloadError) {

@@ -114,6 +114,55 @@ struct DownloadRecoveryTests {
     #expect(folder.names == [".a.bin.download", ".a.bin.download.json"])
   }
 
+  /// Its process was killed before it got its name.
+  @Test func sizeLimitCoversAFileThatIsCompleteAlready() async throws {
+    try await interrupt()
+    let partial = try FileHandle(forWritingTo: folder[".a.bin.download"])
+    try partial.seekToEnd()
+    try partial.write(contentsOf: content.dropFirst(100_000))
+    try partial.close()
+    await #expect(throws: ResponseLimitError.self) {
+      try await manager.download(FileRequest(maximumResponseSize: 299_999), to: target)
+    }
+    #expect(ranges == [nil, "bytes=300000-"])
+    #expect(folder.names == [])
+  }
+
+  /// The token is refreshed, the file breaks off where a redirect leads, and the token expires.
+  @Test func rejectionByAnotherOriginIsNoneOfTheToken() async throws {
+    let other = try LoopbackServer()
+    let (own, elsewhere) = (Locked(0), Locked(0))
+    server.route("/file") { _ in
+      let isRejected = [1, 4].contains(own.withLock { $0.increment() })
+      return isRejected ? .status(401) : .status(302, headers: ["Location": other.url("/file").absoluteString])
+    }
+    other.route("/file") { [content] request in
+      let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 300000\r\n\r\n"
+      switch elsewhere.withLock({ $0.increment() }) {
+      case 1: return .raw([.sendString(head), .send(Data(content.prefix(100_000))), .close])
+      case 2: return .status(401)
+      default: return Self.part(of: content, request, length: 200_000)
+      }
+    }
+    let tokens = TestTokens("0") { "\($0)" }
+    manager.tokenRefresher = tokens
+    let request = FileRequest(retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0) { _ in true })
+    let result = try await manager.download(request, to: target, accessToken: { tokens.current })
+    #expect(result.size == 300_000)
+    #expect(try Data(contentsOf: target) == content)
+    #expect(server.requests.map { $0.headers["Authorization"]?.last } == ["0", "1", "1", "1", "2"])
+    #expect(other.requests.map { $0.headers["Range"] } == [nil, "bytes=100000-", "bytes=100000-"])
+    #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
+  }
+
+  /// It has digests of the URL and of the credentials.
+  @Test func onlyItsUserCanReadTheNote() async throws {
+    try await interrupt()
+    var status = stat()
+    #expect(stat(folder[".a.bin.download.json"].path, &status) == 0)
+    #expect(status.st_mode & 0o077 == 0)
+  }
+
   /// As if the note could not be written: nothing could resume the file.
   @Test func partWithoutItsNoteIsNotKept() async throws {
     try FileManager.default.createDirectory(at: folder[".a.bin.download.json"], withIntermediateDirectories: false)

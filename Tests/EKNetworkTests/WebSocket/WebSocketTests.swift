@@ -67,6 +67,28 @@ struct WebSocketTests {
     server.stop()
   }
 
+  @Test("URL credentials are sent as Basic, and nowhere else, unless the request has an Authorization field")
+  func credentials() async throws {
+    let server = try echo()
+    func connect(_ user: String, _ headers: [String: String] = [:]) async throws {
+      var request = URLRequest(url: try #require(URL(string: "ws://\(user)127.0.0.1:\(server.port)/")))
+      for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+      try await WebSocket.connect(to: request).close()
+    }
+    try await connect("")
+    try await connect("Aladdin:open%20sesame@")
+    try await connect("user@")
+    try await connect("user:p@", ["authorization": "Bearer t"])
+    #expect(
+      server.requests.map { $0.headers["Authorization"] } == [
+        nil, "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Basic \(Data("user:".utf8).base64EncodedString())", "Bearer t",
+      ])
+    #expect(server.requests.allSatisfy { $0.target == "/" && $0.headers["Host"] == "127.0.0.1:\(server.port)" })
+    let error = await #expect(throws: URLError.self) { try await connect("user:%FF@") }
+    #expect(error?.code == .badURL)
+    server.stop()
+  }
+
   @Test("The header fields of the handshake's response have lowercase names, and repeated ones are joined")
   func responseHeaders() async throws {
     let server = try LoopbackServer()

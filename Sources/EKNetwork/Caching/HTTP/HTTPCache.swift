@@ -14,7 +14,7 @@ public final class HTTPCache: Sendable {
   /// The activity of a cache since its creation, and its current contents.
   ///
   /// A request that the cache sends in the background (`stale-while-revalidate`) is no hit, validation or miss: the one that
-  /// caused it was a hit.
+  /// caused it was a hit. Nor is a request for which it looks for no stored response, such as a POST.
   public struct Statistics: Sendable, Equatable {
     /// The number of requests for which a stored response was returned without confirmation by the server: fresh, stale
     /// (`stale-while-revalidate`, `stale-if-error`), or just stored by a concurrent identical request.

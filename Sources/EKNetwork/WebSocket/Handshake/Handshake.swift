@@ -106,7 +106,9 @@ struct HandshakeRequest: Sendable {
     "sec-websocket-extensions", "content-length", "transfer-encoding",
   ]
 
-  /// - Parameter nonce: 16 random bytes.
+  /// - Parameters:
+  ///   - request: The request with all that its origin may receive, such as the credentials in its URL: ``HopRequest``.
+  ///   - nonce: 16 random bytes.
   init(_ request: URLRequest, protocols: [String], options: WebSocketOptions, nonce: [UInt8]) throws {
     guard let url = request.url, let scheme = url.scheme?.lowercased(), let urlHost = url.host else {
       throw WebSocketError.invalidURL
@@ -133,9 +135,7 @@ struct HandshakeRequest: Sendable {
     lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13"]
     if !protocols.isEmpty { lines.append("\(InvalidHeaderError.subprotocols): " + protocols.joined(separator: ", ")) }
     if let compression { lines.append("Sec-WebSocket-Extensions: " + DeflateParameters.offer(compression)) }
-    var fields = request.allHTTPHeaderFields ?? [:]
-    if fields.field("Authorization") == nil { fields["Authorization"] = try url.credential?.basicAuthorization }
-    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+    for (name, value) in (request.allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
       let value = try InvalidHeaderError.checked(value, of: name)
       guard !Self.managed.contains(name.lowercased()) else {
         throw InvalidHeaderError(field: name, reason: .managedByLibrary)

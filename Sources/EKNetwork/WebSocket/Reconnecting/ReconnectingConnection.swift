@@ -61,9 +61,9 @@ final class ReconnectingConnection: Sendable {
     } catch {
       return (error, nil)
     }
-    let (isWanted, waiter) = state.withLock { ($0.open(socket), $0.takeLinkWaiter()) }
-    guard isWanted else {
-      socket.connection.abandon()
+    let (close, waiter) = state.withLock { ($0.open(socket), $0.takeLinkWaiter()) }
+    if let close {
+      socket.connection.abandon(close.code, close.reason)
       return (CancellationError(), nil)
     }
     let elapsed = clock.stopwatch()

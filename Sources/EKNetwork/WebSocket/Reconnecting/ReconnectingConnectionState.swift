@@ -46,10 +46,11 @@ struct ReconnectingConnectionState {
 
   var isRunning: Bool { if case .running = phase { true } else { false } }
 
-  /// Stores a connection that has opened; returns false if none is wanted any more.
-  mutating func open(_ socket: WebSocket) -> Bool {
-    if isRunning { link = socket }
-    return isRunning
+  /// Stores a connection that has opened; if none is wanted any more, returns what to close it with.
+  mutating func open(_ socket: WebSocket) -> (code: WebSocketCloseCode, reason: String)? {
+    guard isRunning else { return ownClose }
+    link = socket
+    return nil
   }
 
   /// Removes a connection that accepts no more messages. The caller still holds a reference, so that it is not released

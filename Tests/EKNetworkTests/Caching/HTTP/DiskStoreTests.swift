@@ -65,6 +65,23 @@ struct DiskStoreTests {
     #expect(failures.withLock { $0 } == [path])
   }
 
+  @Test func responseWhoseRemovalFailedIsNotFoundAfterwards() throws {
+    store.store(response(), .data(Data("old".utf8)), at: location)
+    let (path, kept) = (store.folder.full(DiskName(location).path(0)), folder["kept"].path)
+    // A directory, which cannot be removed like a file, in its place meanwhile.
+    #expect(rename(path, kept) == 0 && mkdir(path, 0o700) == 0)
+    store.removeAll(of: location.url)
+    #expect(found() == nil)
+    #expect(rmdir(path) == 0 && rename(kept, path) == 0)
+    #expect(found() == nil)
+    // What is stored since is found.
+    #expect(mkdir(path, 0o700) == 0)
+    store.removeAll(of: location.url)
+    #expect(rmdir(path) == 0)
+    store.store(response(at: 2_000_000), .data(Data("new".utf8)), at: location)
+    #expect(found()?.1 == Data("new".utf8))
+  }
+
   @Test func bodyIsReadUntilItIsCancelled() async throws {
     let content = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0) })
     var bytes = Data()

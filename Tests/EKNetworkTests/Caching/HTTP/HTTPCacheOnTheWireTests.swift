@@ -42,6 +42,15 @@ struct HTTPCacheOnTheWireTests {
     #expect(usage == 0 && bench.cache.statistics.memoryCount == 0)
   }
 
+  /// They would make a share of hits meaningless.
+  @Test func requestsThatTheCacheCannotServeAreNotCounted() async throws {
+    let bench = try CacheBench()
+    bench.answerInTurn(["Cache-Control": "max-age=60"])
+    for probe in [CacheProbe(method: .post), CacheProbe(cacheMode: .noStore)] { _ = try await bench.send(probe) }
+    #expect(bench.cache.statistics == HTTPCache.Statistics())
+    #expect(bench.server.requestCount == 2)
+  }
+
   @Test func withoutCacheEachRequestIsSent() async throws {
     let bench = try CacheBench()
     bench.answerInTurn(["Cache-Control": "max-age=60"])

@@ -121,21 +121,6 @@ struct HandshakeTests {
     }
   }
 
-  @Test("URL credentials are sent as Basic unless the request has an Authorization field")
-  func credentials() throws {
-    func field(_ url: String, _ headers: [String: String] = [:]) throws -> String? {
-      String(decoding: try request(url, headers: headers).head, as: UTF8.self).components(separatedBy: "\r\n")
-        .first { $0.hasPrefix("Authorization: ") }?.replacingOccurrences(of: "Authorization: ", with: "")
-    }
-    #expect(try field("ws://a/") == nil)
-    #expect(try field("ws://Aladdin:open%20sesame@a/") == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
-    #expect(try field("ws://user@a/") == "Basic \(Data("user:".utf8).base64EncodedString())")
-    #expect(throws: URLError.self) { try field("ws://user:%FF@a/") }
-    #expect(try field("ws://user:p@a/", ["authorization": "Bearer t"]) == "Bearer t")
-    let head = String(decoding: try request("ws://user:p@a:81/").head, as: UTF8.self)
-    #expect(head.contains("Host: a:81\r\n"))
-  }
-
   @Test("Refusals and redirects throw their status, malformed responses an invalid handshake")
   func badResponses() throws {
     let handshake = try request("ws://a/", compression: WebSocketCompression())

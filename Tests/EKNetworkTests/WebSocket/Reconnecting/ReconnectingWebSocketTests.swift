@@ -405,6 +405,31 @@ struct ReconnectingWebSocketTests {
     #expect(await events(of: socket) == ["ended"])
   }
 
+  @Test("A connection that opens while close() is called is closed with its code and reason")
+  func closingAsItOpens() async throws {
+    let (hasOpened, left, payload, url) = (Gate(), Gate(), Locked<Data?>(nil), try url)
+    serve { _, peer in
+      payload.withLock { $0 = peer.readFrame()?.payload }
+      left.open()
+    }
+    let (events, continuation) = AsyncStream.makeStream(of: WebSocketEvent.self)
+    let connection = ReconnectingConnection(
+      policy: WebSocketReconnectPolicy(), clock: PatientClock(), events: continuation
+    ) {
+      let socket = try await WebSocket.connect(to: url)
+      hasOpened.open()
+      // That is too late to end the handshake.
+      while !Task.isCancelled { await Task.yield() }
+      return socket
+    }
+    connection.start()
+    #expect(await hasOpened.wait())
+    try await connection.close(WebSocketCloseCode(rawValue: 4001), "bye")
+    #expect(await left.wait())
+    #expect(payload.withLock { $0 } == Data([15, 161]) + Data("bye".utf8))
+    for await event in events { #expect(name(event) == "ended") }
+  }
+
   @Test("An idle reader does not block closing, and can still read the kept message")
   func restingReader() async throws {
     serve { _, peer in

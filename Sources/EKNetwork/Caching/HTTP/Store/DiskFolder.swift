@@ -7,6 +7,8 @@ final class DiskFolder: Sendable {
   let path: String
   private let directory: URL
   private let isReady = Locked(false)
+  /// The files that could not be removed: they must not be found again when the folder can be changed.
+  private let unremoved = Locked<Set<String>>([])
   private let report: @Sendable (HTTPCache.StorageFailure) -> Void
 
   init(in directory: URL, report: @escaping @Sendable (HTTPCache.StorageFailure) -> Void) {
@@ -137,7 +139,10 @@ final class DiskFolder: Sendable {
       unlink(temporary)
       return nil
     }
-    if isWritten, rename(temporary, full(name)) == 0 { return true }
+    if isWritten, rename(temporary, full(name)) == 0 {
+      _ = unremoved.withLock { $0.remove(name) }
+      return true
+    }
     fail(.write, full(name), errno)
     unlink(temporary)
     return false
@@ -155,16 +160,23 @@ final class DiskFolder: Sendable {
     let code = errno
     guard code != ENOENT else { return }
     isReady.withLock { $0 = false }
+    _ = unremoved.withLock { $0.insert(name) }
     fail(.write, path, code)
   }
 
-  /// Returns whether the files in a subfolder, whose permissions may be others, can be invalidated; `false` if it does not exist.
+  /// Returns whether the files in a subfolder, whose permissions may be others, can be invalidated, and those are gone that
+  /// could not be removed before; `false` if it does not exist.
   func canRemoveFiles(in subfolder: String) -> Bool {
     let path = full(subfolder)
-    guard access(path, R_OK | W_OK | X_OK) != 0 else { return true }
-    let code = errno
-    if code != ENOENT { fail(.write, path, code) }
-    return false
+    guard access(path, R_OK | W_OK | X_OK) == 0 else {
+      let code = errno
+      if code != ENOENT { fail(.write, path, code) }
+      return false
+    }
+    let left = unremoved.withLock { names in names.filter { $0.hasPrefix("\(subfolder)/") } }
+    let gone = left.filter { unlink(full($0)) == 0 || errno == ENOENT }
+    unremoved.withLock { $0.subtract(gone) }
+    return gone.count == left.count
   }
 
   func exists(_ name: String) -> Bool { access(full(name), F_OK) == 0 }

@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "TestWidth.h"
+#include "TestEnvironment.h"
 
 // All of the tests at once delay each other beyond the limits of requests and of the tests themselves. A limit also takes less time.
 // swift-testing reads it before it looks for tests, so nothing in a test could set it. The caller's own value prevails.
