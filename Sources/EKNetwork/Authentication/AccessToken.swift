@@ -44,7 +44,8 @@ final class AsyncToken: Sendable {
   /// - Throws: The closure's error; `CancellationError` at once when the task is cancelled; `URLError.timedOut`.
   nonisolated(nonsending) func obtain(until deadline: ContinuousInstant? = nil) async throws {
     do {
-      let token = try await withPromptCancellation(by: deadline, error: URLError(.timedOut), closure)
+      let timeout = URLError(.timedOut, url: nil, description: "The request timed out before it had its access token")
+      let token = try await withPromptCancellation(by: deadline, error: timeout, closure)
       state.withLock { $0 = State(current: token) }
     } catch {
       state.withLock { $0.hasFailed = true }

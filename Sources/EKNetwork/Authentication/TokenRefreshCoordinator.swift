@@ -99,7 +99,9 @@ final class TokenRefreshCoordinator: Sendable {
   private func end(_ waiter: UInt64, at deadline: ContinuousInstant) -> Task<Void, any Error> {
     Task { [state] in
       try await Task.sleep(for: (deadline - .now).sleepable, clock: .continuous)
-      state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: URLError(.timedOut))
+      let continuation = state.withLock { $0.waiters.removeValue(forKey: waiter) }
+      continuation?.resume(
+        throwing: URLError(.timedOut, url: nil, description: "The request timed out while its token was refreshed"))
     }
   }
 

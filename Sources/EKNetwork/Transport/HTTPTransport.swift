@@ -91,6 +91,7 @@
       guard !sent.bodyStreamWasOpened else {
         throw URLError(.requestBodyStreamExhausted, url: url, description: "The body's stream was opened before")
       }
+      let deadline = try request.deadline.map { try Self.nanoseconds(of: $0, url: url) } ?? .max
       // RFC 9110 §9.3.2: a HEAD request has no content, and must not announce content that it never sends.
       let upload = method == "HEAD" ? nil : Self.upload(of: sent)
       guard HeaderSyntax.isToken(method) else {
@@ -124,7 +125,7 @@
         isIdempotent: request.isIdempotent ?? sent.isIdempotent,
         hasExpectation: upload != nil && fields.contains("expect"),
         idleTimeout: sent.idleTimeout(default: sessionSettings.requestTimeout)?.clampedNanoseconds ?? .max,
-        deadline: request.deadline.map(Self.nanoseconds(of:)) ?? .max,
+        deadline: deadline,
         connection: connection,
         proxy: proxy,
         session: session.identifier,
@@ -170,8 +171,14 @@
       return HTTPMethod.anticipatesContent(method) ? .empty : .none
     }
 
-    private static func nanoseconds(of deadline: ContinuousInstant) -> UInt64 {
-      MonotonicClock.now().addingClamped((deadline - .now).clampedNanoseconds)
+    private static func nanoseconds(of deadline: ContinuousInstant, url: URL) throws -> UInt64 {
+      let rest = deadline - .now
+      // Middleware may have used up the time.
+      guard rest > .zero else {
+        throw URLError(
+          .timedOut, url: url, description: "The request timed out before it was sent", cause: UnsentRequestError())
+      }
+      return MonotonicClock.now().addingClamped(rest.clampedNanoseconds)
     }
   }
 

@@ -243,6 +243,7 @@ import Testing
       }
     }
     #expect(error?.code == .timedOut)
+    #expect(error?.localizedDescription.contains("access token") == true)
   }
 
   @Test func aRetryAsksAgain() async throws {

@@ -25,11 +25,12 @@ import Testing
     return probe
   }
 
-  private func expectTimeout(
+  @discardableResult private func expectTimeout(
     sourceLocation: SourceLocation = #_sourceLocation, _ work: () async throws -> Void
-  ) async {
+  ) async -> String {
     let error = await #expect(throws: URLError.self, sourceLocation: sourceLocation) { try await work() }
     #expect(error?.code == .timedOut, sourceLocation: sourceLocation)
+    return error?.localizedDescription ?? ""
   }
 
   @Test(arguments: Wire.allCases) func aServerThatIsSilentOrTricklesIsNotWaitedFor(wire: Wire) async throws {
@@ -69,13 +70,31 @@ import Testing
     }
     let manager = Wire.automatic.manager(server)
     manager.tokenRefresher = tokens
-    await expectTimeout { _ = try await manager.send(probe()) { tokens.current } }
+    let description = await expectTimeout { _ = try await manager.send(probe()) { tokens.current } }
+    #expect(description.contains("token"))
     // It goes on, and others wait for it.
     async let other = manager.send(Probe<Numbered>()) { tokens.current }
     await server.expectRequests(2)
     gate.open()
     #expect(try await other == Numbered(id: 1))
     #expect(tokens.count == 1)
+  }
+
+  /// What is sent when the time is over has not waited for a connection.
+  @Test(arguments: Wire.allCases) func theTimeThatMiddlewareTakesIsNotBlamedOnConnections(wire: Wire) async throws {
+    struct Repeating: NetworkMiddleware {
+      func intercept(
+        _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+      ) async throws -> NetworkMiddlewareResponse {
+        do { return try await next(request) } catch { return try await next(request) }
+      }
+    }
+    server.route("/item") { _ in .raw([.stall]) }
+    let manager = wire.manager(server)
+    manager.attemptMiddleware = [Repeating()]
+    let description = await expectTimeout { _ = try await manager.send(patientProbe) }
+    #expect(description.contains("timed out") && !description.contains("connections"))
+    #expect(server.requests.count <= 1)
   }
 
   /// Its own limit is not that of the one whose response it would wait for.
