@@ -13,6 +13,9 @@ struct DirectWait {
     static let ofProcess = DirectWait(longest: ekn_processor_count() > 1 ? 100_000 : 0)
   #endif
   private static var maximumPause: Int { 64 }
+  /// After how many reads of bodies by their consumers one is left to the loop's thread: a task that never has to wait for
+  /// another thread keeps its own from all other tasks.
+  static var maximumReads: Int { 64 }
 
   /// For how long it waits, in nanoseconds; 0 for not at all.
   let longest: UInt64
@@ -150,7 +153,6 @@ struct DirectWait {
       let received = transfer.loopReceived
       transfer.loopIsReadDirectly = true
       turn.hadDirectStart = true
-      turn.directReadCount += 1
       let wasHeld = ekn_hold_broken_pipe_signal()
       resume(transfer, .receiving)
       let socket = connection.bodySocket
@@ -159,7 +161,10 @@ struct DirectWait {
       ekn_release_broken_pipe_signal(wasHeld)
       transfer.loopIsReadDirectly = false
       let hasReceived = transfer.loopReceived > received
-      if isPrompt, hasReceived { transfer.loopDirectReads.ended(inTime: true) }
+      if hasReceived {
+        turn.directReadCount += 1
+        if isPrompt { transfer.loopDirectReads.ended(inTime: turn.directReadCount % DirectWait.maximumReads != 0) }
+      }
       // It is over, or left to the consumer again.
       guard transfer.loopConnection?.carrier === connection, !transfer.loopPauses.contains(.receiving) else {
         return (nil, isAlarmLate(turn))

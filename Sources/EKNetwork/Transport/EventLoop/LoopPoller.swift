@@ -189,7 +189,7 @@ struct LoopTurn {
   var hadDirectStart = false
   /// The number of responses that were received by the threads that had started their requests.
   var directResponseCount = 0
-  /// How often consumers have read from the wire.
+  /// How often consumers have received something from the wire.
   var directReadCount = 0
   /// The maximum number of concurrent requests since there were none.
   private var peak = 0

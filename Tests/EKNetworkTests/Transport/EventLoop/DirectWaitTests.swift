@@ -193,6 +193,29 @@ import Testing
       }
     }
 
+    /// A task that reads a body itself does not keep its thread from others until the end.
+    @Test func readersLetOtherTasksRun() async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
+      let (transport, large, executor) = (try transport(loops), Self.large, QueueExecutor(label: "EKNetwork.Test"))
+      let parts = Array(repeating: LoopbackServer.Response.Step.send(large), count: 32)
+      server.route("/parts") { _ in .streaming(contentLength: parts.count * large.count, parts) }
+      let request = URLRequest(url: server.url("/parts"), timeoutInterval: 600)
+      let (hasRun, count) = try await withTaskExecutorPreference(executor) {
+        let body = try await transport.start(TransportRequest(request)).body
+        let hasRun = Locked(false)
+        var count = 0
+        var other: Task<Void, Never>?
+        while let chunk = try await body.next() {
+          count += chunk.count
+          if other == nil, count >= large.count {
+            other = Task(executorPreference: executor) { hasRun.withLock { $0 = true } }
+          }
+        }
+        return (hasRun.withLock { $0 }, count)
+      }
+      #expect(hasRun && count == parts.count * large.count)
+    }
+
     /// Returns the number of bytes of a body before its error.
     private func end(of request: URLRequest, _ transport: HTTPTransport) async throws -> (count: Int, error: URLError?)
     {
