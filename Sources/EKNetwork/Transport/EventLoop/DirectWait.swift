@@ -124,7 +124,9 @@ struct DirectWait {
     /// received so is left to the loop's thread.
     func receiveDirectly(_ transfer: Transfer) {
       var finished: [Transfer.Queue.Delivery] = []
-      let begun = turn.withLockIfFree { receive(transfer, in: &$0, into: &finished) }
+      // The loop's thread might have to wait for its turn until many of these are over.
+      let begun =
+        poller.hasOperations ? nil : turn.withLockIfFree { receive(transfer, in: &$0, into: &finished) }
       guard var step = begun else { return poller.submit(.resumeReceiving(transfer)) }
       for delivery in finished { delivery.resume() }
       if let waiting = step.waiting {

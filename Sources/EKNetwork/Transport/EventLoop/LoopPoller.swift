@@ -35,6 +35,9 @@
       if mustWake { ekn_waker_wake(waker) }
     }
 
+    /// Whether the loop has yet to take something.
+    var hasOperations: Bool { inbox.withLock { !$0.operations.isEmpty } }
+
     /// Ends the loop's current sleep, or the next one.
     func wake() { ekn_waker_wake(waker) }
 
