@@ -13,6 +13,9 @@ struct DirectWait {
     static let ofProcess = DirectWait(longest: ekn_processor_count() > 1 ? 100_000 : 0)
   #endif
   private static var maximumPause: Int { 64 }
+  /// After how many reads of bodies by their consumers one is left to the loop's thread: a task that never has to wait for
+  /// another thread keeps its own from all other tasks.
+  static var maximumReads: Int { 64 }
 
   /// For how long it waits, in nanoseconds; 0 for not at all.
   let longest: UInt64
@@ -121,7 +124,9 @@ struct DirectWait {
     /// received so is left to the loop's thread.
     func receiveDirectly(_ transfer: Transfer) {
       var finished: [Transfer.Queue.Delivery] = []
-      let begun = turn.withLockIfFree { receive(transfer, in: &$0, into: &finished) }
+      // The loop's thread might have to wait for its turn until many of these are over.
+      let begun =
+        poller.hasOperations ? nil : turn.withLockIfFree { receive(transfer, in: &$0, into: &finished) }
       guard var step = begun else { return poller.submit(.resumeReceiving(transfer)) }
       for delivery in finished { delivery.resume() }
       if let waiting = step.waiting {
@@ -150,7 +155,6 @@ struct DirectWait {
       let received = transfer.loopReceived
       transfer.loopIsReadDirectly = true
       turn.hadDirectStart = true
-      turn.directReadCount += 1
       let wasHeld = ekn_hold_broken_pipe_signal()
       resume(transfer, .receiving)
       let socket = connection.bodySocket
@@ -159,7 +163,10 @@ struct DirectWait {
       ekn_release_broken_pipe_signal(wasHeld)
       transfer.loopIsReadDirectly = false
       let hasReceived = transfer.loopReceived > received
-      if isPrompt, hasReceived { transfer.loopDirectReads.ended(inTime: true) }
+      if hasReceived {
+        turn.directReadCount += 1
+        if isPrompt { transfer.loopDirectReads.ended(inTime: turn.directReadCount % DirectWait.maximumReads != 0) }
+      }
       // It is over, or left to the consumer again.
       guard transfer.loopConnection?.carrier === connection, !transfer.loopPauses.contains(.receiving) else {
         return (nil, isAlarmLate(turn))

@@ -35,6 +35,9 @@
       if mustWake { ekn_waker_wake(waker) }
     }
 
+    /// Whether the loop has yet to take something.
+    var hasOperations: Bool { inbox.withLock { !$0.operations.isEmpty } }
+
     /// Ends the loop's current sleep, or the next one.
     func wake() { ekn_waker_wake(waker) }
 
@@ -189,7 +192,7 @@ struct LoopTurn {
   var hadDirectStart = false
   /// The number of responses that were received by the threads that had started their requests.
   var directResponseCount = 0
-  /// How often consumers have read from the wire.
+  /// How often consumers have received something from the wire.
   var directReadCount = 0
   /// The maximum number of concurrent requests since there were none.
   private var peak = 0

@@ -193,12 +193,35 @@ import Testing
       }
     }
 
+    /// A task that reads a body itself does not keep its thread from others until the end.
+    @Test func readersLetOtherTasksRun() async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
+      let (transport, large, executor) = (try transport(loops), Self.large, QueueExecutor(label: "EKNetwork.Test"))
+      let parts = Array(repeating: LoopbackServer.Response.Step.send(large), count: 32)
+      server.route("/parts") { _ in .streaming(contentLength: parts.count * large.count, parts) }
+      let request = URLRequest(url: server.url("/parts"), timeoutInterval: 600)
+      let (hasRun, count) = try await withTaskExecutorPreference(executor) {
+        let body = try await transport.start(TransportRequest(request)).body
+        let hasRun = Locked(false)
+        var count = 0
+        var other: Task<Void, Never>?
+        while let chunk = try await body.next() {
+          count += chunk.count
+          if other == nil, count >= large.count {
+            other = Task(executorPreference: executor) { hasRun.withLock { $0 = true } }
+          }
+        }
+        return (hasRun.withLock { $0 }, count)
+      }
+      #expect(hasRun && count == parts.count * large.count)
+    }
+
     /// Returns the number of bytes of a body before its error.
     private func end(of request: URLRequest, _ transport: HTTPTransport) async throws -> (count: Int, error: URLError?)
     {
-      let body = try await transport.start(TransportRequest(request)).body
       var count = 0
       do {
+        let body = try await transport.start(TransportRequest(request)).body
         while let chunk = try await body.next() { count += chunk.count }
         return (count, nil)
       } catch let error as URLError {
@@ -218,7 +241,8 @@ import Testing
         // Its server sends no more.
         var request = URLRequest(url: server.url("/stalled"), timeoutInterval: 0.05)
         let (stalled, error) = try await end(of: request, transport)
-        #expect(error?.code == .timedOut && stalled == large.count)
+        // On a busy machine it may have been silent for as long before.
+        #expect(error?.code == .timedOut && stalled <= large.count)
 
         // It is cancelled, at any time.
         request.timeoutInterval = 600
