@@ -12,7 +12,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // libcurl's CURLMsg.
 typedef struct {
@@ -198,6 +200,24 @@ static int lookup_begins(void *resolver, void *reserved, void *context) {
   return 0;
 }
 
+static bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+bool ekn_lacks_descriptors(void) {
+  int probes[3];
+  int count = 0;
+  bool lacks = false;
+  for (; count < 3; count++) {
+    probes[count] = eventfd(0, EFD_CLOEXEC);
+    if (probes[count] >= 0) continue;
+    lacks = is_shortage(errno);
+    break;
+  }
+  while (count > 0) close(probes[--count]);
+  return lacks;
+}
+
 // libcurl opens a socket once the name has been resolved.
 static int opens_socket(void *context, int purpose, socket_address *address) {
   ekn_lookup *lookup = context;
@@ -207,8 +227,7 @@ static int opens_socket(void *context, int purpose, socket_address *address) {
   // With ALPN, libcurl 7.88 asks for a Unix domain socket with the protocol of TCP, which is refused.
   int protocol = address->family == AF_UNIX ? 0 : address->protocol;
   int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, protocol);
-  lookup->lacks_resources =
-    descriptor < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+  if (descriptor < 0 && is_shortage(errno)) lookup->lacks_resources = true;
   return descriptor;
 }
 

@@ -49,12 +49,14 @@ int ekn_poller_wait(int poller, ekn_ready *ready, int capacity, int64_t timeout)
   if (timeout > 0 && timeout < 1000000) {
     struct pollfd set = {poller, POLLIN, 0};
     struct timespec end = {0, timeout};
-    if (ppoll(&set, 1, &end, NULL) <= 0) return 0;
+    if (ppoll(&set, 1, &end, NULL) == 0) return 0;
     milliseconds = 0;
   }
   struct epoll_event events[EKN_EVENTS];
-  int count = epoll_wait(
-      poller, events, capacity < EKN_EVENTS ? capacity : EKN_EVENTS, milliseconds > INT_MAX ? INT_MAX : (int)milliseconds);
+  if (capacity > EKN_EVENTS) capacity = EKN_EVENTS;
+  int count = epoll_wait(poller, events, capacity, milliseconds > INT_MAX ? INT_MAX : (int)milliseconds);
+  // Also after a process was stopped (SIGCONT): what has arrived meanwhile comes before the deadlines that have passed.
+  if (count < 0 && errno == EINTR) count = epoll_wait(poller, events, capacity, 0);
   for (int index = 0; index < count; index++) {
     ready[index].tag = events[index].data.u64;
     ready[index].events = (events[index].events & (EPOLLIN | EPOLLHUP) ? EKN_CSELECT_IN : 0) |

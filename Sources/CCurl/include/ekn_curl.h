@@ -114,6 +114,9 @@ void ekn_easy_note_alerts(ekn_easy *easy, char error_text[EKN_ERROR_SIZE]);
 int ekn_easy_open_sockets(ekn_easy *easy, ekn_lookup *lookup);
 // Keeps `*lookup`, which must outlive the handle, up to date; needs ekn_easy_open_sockets.
 int ekn_easy_watch_lookup(ekn_easy *easy, ekn_lookup *lookup);
+// Whether the process has fewer than three descriptors left. A lookup or a file that could not be opened needed one, and libcurl
+// has closed its own by the time that it reports the failure: a socket, or the pair of a resolver.
+bool ekn_lacks_descriptors(void);
 long ekn_easy_info_long(ekn_easy *easy, int info);
 // Microseconds, for the times.
 int64_t ekn_easy_info_offset(ekn_easy *easy, int info);

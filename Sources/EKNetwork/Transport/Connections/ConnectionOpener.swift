@@ -127,13 +127,17 @@
       }
       defer { handles.close() }
       guard !isEndless else { return .failure(TunnelWatch.failure) }
-      // libcurl only says that it could not connect.
+      // libcurl only says that it could not connect, find a name or read a file.
       if code == 7, handles.lookup.pointee.lacks_resources { return .failure(.noResources) }
+      if Self.needsDescriptors.contains(code), ekn_lacks_descriptors() { return .failure(.noResources) }
       var failure = handles.failure(code: code)
       failure.socketPath = endpoint.route.socketPath
       failure.hasProxy = endpoint.proxy != nil
       return .failure(failure)
     }
+
+    /// `CURLE_COULDNT_RESOLVE_PROXY`, `…_HOST`, `CURLE_SSL_CERTPROBLEM` and `CURLE_SSL_CACERT_BADFILE`.
+    private static let needsDescriptors: Set = [5, 6, 58, 77]
 
     private var times: Times {
       func time(_ info: Int) -> Duration { .microseconds(ekn_easy_info_offset(handles.easy, Int32(info))) }

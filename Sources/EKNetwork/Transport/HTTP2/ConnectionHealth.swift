@@ -23,6 +23,8 @@ struct ConnectionHealth {
   private var idleBytes = 0
   /// The bytes of abandoned streams that may still arrive.
   private var ignoredBytes = 0
+  /// How many of those the bytes have taken that are being handled.
+  private var takenBytes = 0
   private var isIgnoring = false
   private var intervalStart: UInt64
 
@@ -64,9 +66,9 @@ struct ConnectionHealth {
       progressed()
     }
     isIgnoring = ignoredBytes > 0
-    let ignored = min(count, ignoredBytes)
-    ignoredBytes -= ignored
-    idleBytes += count - ignored
+    takenBytes = min(count, ignoredBytes)
+    ignoredBytes -= takenBytes
+    idleBytes += count - takenBytes
   }
 
   /// Notes that a stream is abandoned to which the server may send that much before it knows.
@@ -76,5 +78,13 @@ struct ConnectionHealth {
   mutating func frame() { if !isIgnoring { idleFrames += 1 } }
 
   /// Notes that a request or a response has got on.
-  mutating func progressed() { (idleFrames, idleBytes) = (0, 0) }
+  ///
+  /// - Parameter count: The bytes of a response among those that are being handled. They come between those of abandoned
+  ///   streams, and are none of them.
+  mutating func progressed(by count: Int = 0) {
+    (idleFrames, idleBytes) = (0, 0)
+    let returned = min(count, takenBytes)
+    takenBytes -= returned
+    ignoredBytes += returned
+  }
 }

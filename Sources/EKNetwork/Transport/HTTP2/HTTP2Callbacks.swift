@@ -84,8 +84,9 @@ enum HTTP2ErrorCode: UInt32 {
     }
 
     func received(_ data: UnsafeRawBufferPointer, on number: Int32) {
-      if data.count > 0 { health.progressed() }
-      guard stream(number) != nil else {
+      let isRead = stream(number) != nil
+      if data.count > 0 { health.progressed(by: isRead ? data.count : 0) }
+      guard isRead else {
         // Nobody reads it any more.
         if let session { ekn_http2_consume(session, number, data.count) }
         return

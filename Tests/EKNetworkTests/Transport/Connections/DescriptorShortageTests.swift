@@ -38,11 +38,27 @@
     }
 
     /// The code of a request that is sent to nobody.
-    private func code() async -> URLError.Code? {
+    private func code(of url: URL? = nil, over transport: HTTPTransport? = nil) async -> URLError.Code? {
       let error = await #expect(throws: URLError.self) {
-        _ = try await transport.fetch(TransportRequest(URLRequest(url: url, timeoutInterval: 1)))
+        let request = TransportRequest(URLRequest(url: url ?? self.url, timeoutInterval: 1))
+        _ = try await (transport ?? self.transport).fetch(request)
       }
       return error?.code
+    }
+
+    /// Calls a function with a number of descriptors left. Those below the first that is free are taken.
+    private func withDescriptors<Value>(_ count: Int, _ body: () async -> Value) async -> Value {
+      var limits = rlimit()
+      #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      let most = limits
+      let next = dup(listener)
+      close(next)
+      limits.rlim_cur = rlim_t(next) + rlim_t(count)
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      let value = await body()
+      limits = most
+      #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+      return value
     }
 
     @Test("A lack of descriptors is not blamed on the server, whatever lacks one")
@@ -50,21 +66,39 @@
       defer { close(listener) }
       // The event loop has its descriptors from now on.
       #expect(await code() == .timedOut)
-      var limits = rlimit()
-      #expect(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
-      let most = limits
-      let next = dup(listener)
-      close(next)
       var codes: [URLError.Code?] = []
       repeat {
-        limits.rlim_cur = rlim_t(next) + rlim_t(codes.count)
-        #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
-        codes.append(await code())
-        limits = most
-        #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0)
+        codes.append(await withDescriptors(codes.count) { await code() })
       } while codes.last != .timedOut && codes.count < 64
       #expect(codes.count > 1 && codes.last == .timedOut)
       #expect(codes.dropLast().allSatisfy { $0 == .resourceUnavailable }, "\(codes)")
+    }
+
+    @Test("A lack of descriptors is not blamed on a file of certificates")
+    func certificates() async throws {
+      defer { close(listener) }
+      let folder = try ScratchFolder()
+      let file = try folder.file("ca.pem", Data(SubjectPublicKeyTests.elliptic.utf8))
+      let options = ConnectionOptions(tls: TLSOptions(certificateAuthorityFile: file))
+      let transport = try #require(
+        HTTPTransport(configuration: .ephemeral, options: options, eventLoops: EventLoops(count: 1)))
+      let url = try #require(URL(string: url.absoluteString.replacingOccurrences(of: "http:", with: "https:")))
+      #expect(await code(of: url, over: transport) == .timedOut)
+      // A connection that does not open shares no authorities, which the next one reads once more.
+      var codes: [URLError.Code?] = []
+      repeat {
+        codes.append(await withDescriptors(codes.count) { await code(of: url, over: transport) })
+      } while codes.last != .timedOut && codes.count < 64
+      #expect(codes.count > 1 && codes.last == .timedOut)
+      #expect(codes.dropLast().allSatisfy { $0 == .resourceUnavailable }, "\(codes)")
+    }
+
+    @Test("A lack of descriptors is not blamed on a name", arguments: 0..<3)
+    func names(count: Int) async throws {
+      defer { close(listener) }
+      #expect(await code() == .timedOut)
+      let url = try #require(URL(string: "http://descriptors-\(count).invalid/"))
+      #expect(await withDescriptors(count) { await code(of: url) } == .resourceUnavailable)
     }
 
     @Test("Idle connections are closed for one that lacks descriptors")
@@ -123,7 +157,7 @@
       let (status, text) = try await ChildProcess.run(
         suite: "DescriptorShortageTests", environment: [DescriptorShortage.variable: "1"])
       #expect(status == 0)
-      #expect(text.contains("Test run with 3 tests in 1 suite passed"), "\(text)")
+      #expect(text.contains("Test run with 5 tests in 1 suite passed"), "\(text)")
     }
   }
 #endif

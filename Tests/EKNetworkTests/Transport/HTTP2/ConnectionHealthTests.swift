@@ -74,6 +74,38 @@ struct ConnectionHealthTests {
     #expect(health.isFlooded)
   }
 
+  /// Streams share a connection: what others receive comes between the data of those that were abandoned.
+  @Test func dataOfOthersIsNotThatOfAbandonedStreams() {
+    var health = ConnectionHealth(now: 0)
+    health.ignores(4 * ConnectionHealth.maximumIdleBytes)
+    for _ in 0..<8 {
+      health.received(ConnectionHealth.maximumIdleBytes, now: 1)
+      health.progressed(by: ConnectionHealth.maximumIdleBytes / 2)
+      health.progressed(by: ConnectionHealth.maximumIdleBytes / 2)
+    }
+    // Half of it.
+    health.received(ConnectionHealth.maximumIdleBytes, now: 1)
+    health.progressed(by: ConnectionHealth.maximumIdleBytes / 2)
+    health.progressed()
+    health.received(7 * ConnectionHealth.maximumIdleBytes / 2, now: 1)
+    #expect(!health.isFlooded)
+    health.received(ConnectionHealth.maximumIdleBytes, now: 1)
+    #expect(!health.isFlooded)
+    health.received(1, now: 1)
+    #expect(health.isFlooded)
+  }
+
+  @Test func progressReturnsNoMoreThanWasTaken() {
+    var health = ConnectionHealth(now: 0)
+    health.ignores(1)
+    health.received(1, now: 1)
+    for _ in 0..<4 { health.progressed(by: ConnectionHealth.maximumIdleBytes) }
+    health.received(ConnectionHealth.maximumIdleBytes + 1, now: 1)
+    #expect(!health.isFlooded)
+    health.received(1, now: 1)
+    #expect(health.isFlooded)
+  }
+
   @Test func lastTimesDoNotOverflow() {
     var health = ConnectionHealth(now: .max)
     #expect(health.mustPing(isIdempotent: false, now: .max))
