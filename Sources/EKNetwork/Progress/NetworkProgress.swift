@@ -174,13 +174,10 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
   private struct State {
     var current: Version
     var isFinished = false
-    var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
     var nextWaiter: UInt64 = 0
 
-    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, Never>] { exchange(&waiters, with: [:]) }
-
-    /// Returns whether there is a newer value, or the end was reached.
-    func isReady(after version: UInt64?) -> Bool { isFinished || current.version != version }
+    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, any Error>] { exchange(&waiters, with: [:]) }
   }
 
   private let state: Locked<State>
@@ -195,7 +192,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   /// Changes the value, and resumes the waiting tasks if it differs. `change` runs under the lock.
   func update(_ change: (inout Value) -> Void) {
-    let waiters: [UInt64: CheckedContinuation<Void, Never>] = state.withLock { state in
+    let waiters: [UInt64: CheckedContinuation<Void, any Error>] = state.withLock { state in
       let old = state.current.value
       change(&state.current.value)
       guard state.current.value != old else { return [:] }
@@ -229,18 +226,16 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   private func change(after version: UInt64?, isolation: isolated (any Actor)?) async {
     let waiter = state.withLock { $0.nextWaiter.increment() }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isReady = state.withLock { state in
-          // Checked under the lock: a cancellation that is not seen here finds the waiter that is added here.
-          if Task.isCancelled || state.isReady(after: version) { return true }
-          state.waiters[waiter] = continuation
-          return false
-        }
-        if isReady { continuation.resume() }
+    try? await withCancellableContinuation { continuation in
+      let isReady = state.withLock { state in
+        if state.isFinished || state.current.version != version { return true }
+        state.waiters[waiter] = continuation
+        return false
       }
-    } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
+      if isReady { continuation.resume() }
+      return !isReady
+    } leave: { [state] in
+      state.withLock { $0.waiters.removeValue(forKey: waiter) }
     }
   }
 }

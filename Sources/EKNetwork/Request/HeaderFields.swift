@@ -46,7 +46,7 @@ struct HeaderFields {
   /// request (RFC 9112 §11.2), and with a chunked stream it is forbidden (§6.2).
   mutating func describe(_ payload: RequestPayload) throws {
     list.remove("content-length")
-    if payload.exists, let length = payload.length { list.append("Content-Length", String(length)) }
+    if let length = payload.length { list.append("Content-Length", String(length)) }
     try describe(payload.contentType)
   }
 

@@ -37,7 +37,7 @@ enum RequestBuilder {
     try headers.describe(payload)
     let method = request.methodName
     // RFC 9110 §10.1.1: not in a request without content, and a HEAD is sent without it.
-    if payload.exists, payload.length != 0, method != "HEAD", request.expectsContinue { headers.expectContinue() }
+    if payload.body != nil, payload.length != 0, method != "HEAD", request.expectsContinue { headers.expectContinue() }
 
     var built = HTTPRequest(method: method, url: url, fields: headers.list, body: payload.body)
     if let timeout = request.timeout { built.setOwnTimeout(timeout.timeoutInterval) }
@@ -53,17 +53,11 @@ enum RequestBuilder {
 
 /// The body of a request as it is sent, whatever it was made from.
 struct RequestPayload {
-  private enum Source {
-    case none
-    case data(Data)
-    case stream(InputStream)
-    case source(BodySource)
-  }
-
   /// The default content type of a request and of an encodable body.
   private static let defaultContentType = "application/json"
 
-  private let source: Source
+  /// `nil` for a request without a body, which is not the same as an empty one.
+  let body: HTTPRequest.Body?
   /// The media type, unless the request's own header fields specify one.
   let contentType: String
 
@@ -74,59 +68,41 @@ struct RequestPayload {
   init<T: NetworkRequest>(of request: T) throws {
     switch (request.body, request.multipartData) {
     case (nil, nil):
+      body = nil
       // The default was not chosen by the request, and servers reject JSON of no bytes. Any other value was chosen and
       // is kept.
-      self.init(.none, contentType: request.contentType == Self.defaultContentType ? "" : request.contentType)
-    case (let body?, nil):
-      let contentType = body.contentType
-      switch body.content {
+      contentType = request.contentType == Self.defaultContentType ? "" : request.contentType
+    case (let given?, nil):
+      var type = given.contentType
+      switch given.content {
       case .encodable(let value):
+        body = .data(try request.jsonEncoder.encode(value))
         // The initializer's default was not chosen by the caller, so the request's own property decides.
-        self.init(
-          .data(try request.jsonEncoder.encode(value)),
-          contentType: contentType == Self.defaultContentType ? request.contentType : contentType)
-      case .raw(let data): self.init(.data(data), contentType: contentType)
-      case .formURLEncoded(let pairs): self.init(.data(FormURLEncoding.encode(pairs)), contentType: contentType)
-      case .stream(let stream):
-        self.init(try body.measured().map(Source.source) ?? .stream(stream), contentType: contentType)
+        if type == Self.defaultContentType { type = request.contentType }
+      case .raw(let data): body = .data(data)
+      case .formURLEncoded(let pairs): body = .data(FormURLEncoding.encode(pairs))
+      case .stream(let stream): body = .stream(try given.measured().map { BodyInputStream($0) } ?? stream)
       }
+      contentType = type
     case (nil, let form?):
-      self.init(try Self.source(of: form), contentType: "multipart/form-data; boundary=\(form.boundary)")
+      // One buffer without files; with files it is never assembled.
+      body =
+        if let data = form.encodedData() {
+          .data(data)
+        } else {
+          .stream(BodyInputStream(.segments(try form.segments())))
+        }
+      contentType = "multipart/form-data; boundary=\(form.boundary)"
     case (.some, .some):
       throw NetworkError.conflictingBodyTypes
     }
   }
 
-  /// Returns the body of a form: one buffer without files; with files it is never assembled.
-  private static func source(of form: MultipartFormData) throws -> Source {
-    if let data = form.encodedData() { return .data(data) }
-    return .source(.segments(try form.segments()))
-  }
-
-  private init(_ source: Source, contentType: String) {
-    self.source = source
-    self.contentType = contentType
-  }
-
-  /// Whether the request has a body, even an empty one.
-  var exists: Bool {
-    if case .none = source { false } else { true }
-  }
-
   var length: Int64? {
-    switch source {
-    case .data(let data): Int64(data.count)
-    case .source(let source): source.length
-    case .none, .stream: nil
-    }
-  }
-
-  var body: HTTPRequest.Body? {
-    switch source {
-    case .none: nil
-    case .data(let data): .data(data)
-    case .stream(let stream): .stream(stream)
-    case .source(let source): .stream(BodyInputStream(source))
+    switch body {
+    case .data(let data)?: Int64(data.count)
+    case .stream(let stream)?: (stream as? BodyInputStream)?.source.length
+    case nil: nil
     }
   }
 }

@@ -160,9 +160,9 @@ public struct StreamingSequence<Element: Sendable>: AsyncSequence, Sendable {
 extension StreamingSequence where Element == ServerSentEvent {
   /// The ID to send as `Last-Event-ID` in order to resume after what has been read (WHATWG HTML §9.2.6): of the last event,
   /// even if it had no data. Empty if the server has sent none. An ID that is not a valid header field value is skipped.
-  public var lastEventID: String { position?.value.withLock { $0.lastEventID } ?? "" }
+  public var lastEventID: String { position?.withLock { $0.lastEventID } ?? "" }
 
   /// How long the server wants a client to wait before it reconnects (`retry:`), at most one day; `nil` if it has not
   /// said.
-  public var reconnectionTime: Duration? { position?.value.withLock { $0.reconnectionTime } }
+  public var reconnectionTime: Duration? { position?.withLock { $0.reconnectionTime } }
 }

@@ -78,7 +78,7 @@ public struct StreamingBody: AsyncSequence, Sendable {
   public func events(
     maximumLength: Int = StreamingResponse.defaultMaximumLength
   ) -> StreamingSequence<ServerSentEvent> {
-    let position = EventStreamPosition()
+    let position = EventStreamPosition(("", nil))
     let refusal = contentType.flatMap { EventStreamError(contentType: $0) }
     let parser = EventStreamParser(maximumSize: maximumLength, refusal: refusal, position: position)
     return StreamingSequence(StreamReader(source, parser: parser), position: position)

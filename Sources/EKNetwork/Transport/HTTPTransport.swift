@@ -158,7 +158,7 @@
     private static func upload(of request: HTTPRequest) -> (any UploadSource)? {
       if let source = request.bodySource { return source.makeUpload() }
       return switch request.body {
-      case .stream(let stream)?: ReadAheadUpload(InputStreamReader(stream), length: nil, isReplayable: false)
+      case .stream(let stream)?: ReadAheadUpload(stream, length: nil)
       case .data(let data)?: DataUpload(data)
       case nil: nil
       }

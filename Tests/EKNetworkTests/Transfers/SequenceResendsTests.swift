@@ -166,7 +166,7 @@ import Testing
         return count < 4 ? Data("\(number)\(count) ".utf8) : nil
       })
     }
-    let upload = SequenceUpload(body)
+    let upload = BodySource.sequence(body).makeUpload()
     let (ready, signal) = AsyncStream<Void>.makeStream()
     upload.setReadyHandler { signal.yield() }
     func read() async throws -> String? {

@@ -29,8 +29,12 @@ final class SequenceBody: Sendable {
     self.trailers = trailers
     self.isReplayable = isReplayable
     makePuller = {
-      var iterator = makeSequence().makeAsyncIterator()
-      return { try await iterator.next().map { $0 as? Data ?? Data($0) } }
+      var iterator: S.AsyncIterator?
+      return {
+        // Not before: what makes the sequence is code of the user, which must not keep an event loop.
+        if iterator == nil { iterator = makeSequence().makeAsyncIterator() }
+        return try await iterator?.next().map { $0 as? Data ?? Data($0) }
+      }
     }
   }
 

@@ -91,13 +91,9 @@ struct EventSourceState {
     let base = max(.zero, reconnectionTime ?? policy.initialDelay)
     // The server has set the delay itself, for a client that has lost only its connection.
     if reconnectionTime != nil, waits == 1 { return base }
-    let floor = max(base, Self.shortestDelay)
-    let doublings = min(waits - 1, 30)
-    let grown = floor.clampedNanoseconds.multipliedReportingOverflow(by: 1 << UInt64(doublings))
-    let longest = max(policy.maximumDelay, floor).clampedNanoseconds
-    // A Duration is signed, and conversion to Double rounds the largest number up.
-    let full = min(grown.overflow ? longest : min(grown.partialValue, longest), UInt64(Int64.max))
-    return .nanoseconds(Int64(clamping: UInt64(Double(full) * (1 - 0.5 * min(max(random, 0), 1)))))
+    let first = max(base, Self.shortestDelay).sleepable
+    let full = min(first * (1 << min(waits - 1, 30)), max(first, policy.maximumDelay.sleepable))
+    return full * (1 - 0.5 * min(max(random, 0), 1))
   }
 
   /// Returns whether another attempt may succeed after a failure, or a clean end.

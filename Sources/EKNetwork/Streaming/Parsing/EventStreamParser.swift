@@ -1,9 +1,7 @@
 import Foundation
 
 /// Where to resume an event stream, for those who ask while it is read.
-final class EventStreamPosition: Sendable {
-  let value = Locked<(lastEventID: String, reconnectionTime: Duration?)>(("", nil))
-}
+typealias EventStreamPosition = Locked<(lastEventID: String, reconnectionTime: Duration?)>
 
 /// A parser for event streams, exactly as WHATWG HTML §9.2.5 and §9.2.6 specify.
 struct EventStreamParser: StreamParser {
@@ -31,14 +29,14 @@ struct EventStreamParser: StreamParser {
   /// valid header field value is skipped: resuming after an earlier one repeats events, resuming without one loses
   /// them. `nil` if the server has not set one; one that it has reset is empty.
   private(set) var lastEventID: String? {
-    didSet { position?.value.withLock { $0.lastEventID = lastEventID ?? "" } }
+    didSet { position?.withLock { $0.lastEventID = lastEventID ?? "" } }
   }
   private var isIDSendable = true
   private let dispatchesTypesAlone: Bool
   private let onComment: (@Sendable () -> Void)?
   private let refusal: EventStreamError?
   private(set) var reconnectionTime: Duration? {
-    didSet { position?.value.withLock { $0.reconnectionTime = reconnectionTime } }
+    didSet { position?.withLock { $0.reconnectionTime = reconnectionTime } }
   }
   private let position: EventStreamPosition?
 

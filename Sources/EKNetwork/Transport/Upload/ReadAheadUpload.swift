@@ -1,150 +1,136 @@
-import Dispatch
 import Foundation
 
-/// A body whose reader may block, and which is therefore read ahead, by a few blocks at most, on a queue of its own.
+/// A body whose bytes may have to be waited for, which are therefore read ahead of the wire, by a few pieces at most.
 ///
 /// A body that cannot be replayed refuses to rewind once a byte has been handed on, so that a lost connection fails the
 /// request instead of sending the rest of the body as if it were the whole.
 final class ReadAheadUpload: UploadSource, @unchecked Sendable {
   private struct State {
-    var blocks: [UploadBlock] = []
-    var spare: UploadBlock?
-    /// The pass over the body that the blocks belong to: blocks that were read before a rewind are discarded.
-    var pass = 0
-    var readingPass: Int?
-    var isAtEnd = false
-    var isClosed = false
-    var error: (any Error)?
-    var wantsNotice = false
+    /// The current pass over the body: what an earlier one delivers is discarded.
+    var feed: any UploadFeed
+    var pieces: [Data] = []
+    /// What follows the pieces, once it is known.
+    var end: UploadRead?
+    var trailers: [UInt8] = []
+    var isReading = false
+    /// Whether a read has found nothing, and waits for the ready handler.
+    var isAwaited = false
     var hasHandedOn = false
+    var isClosed = false
     var onReady: (@Sendable () -> Void)?
-
-    var isFull: Bool { blocks.count >= ReadAheadUpload.blocksAhead }
-    var canRead: Bool { readingPass == nil && !isAtEnd && error == nil && !isClosed && !isFull }
   }
 
-  private static let blocksAhead = 3
-  private static let blockSize = 256 * 1024
-
   private let declaredLength: Int64?
+  private let isMeasured: Bool
   private let isReplayable: Bool
-  // Unchecked: the reader, its pass and its count are only accessed on `queue`, everything else inside the lock.
-  private var reader: any BlockReader
-  private let makeReader: () -> any BlockReader
-  private var readerPass = 0
-  private var readerCount: Int64 = 0
-  private let queue: DispatchQueue
-  private let state = Locked(State())
+  private let piecesAhead: Int
+  // Unchecked: called by `init` and by `rewind`, which the thread of the event loop calls.
+  private let makeFeed: () -> any UploadFeed
+  private let state: Locked<State>
 
-  /// - Parameter reader: A reader of the body, and another one for each pass over it.
+  /// - Parameters:
+  ///   - length: The number of bytes, if it is known.
+  ///   - isMeasured: Whether that is certain, and not what the user has declared.
+  ///   - piecesAhead: How many pieces are read before they are asked for.
+  ///   - feed: Makes a pass over the body.
   init(
-    _ reader: @autoclosure @escaping () -> any BlockReader, length: Int64?, isReplayable: Bool,
-    queue: DispatchQueue = DispatchQueue(label: "EKNetwork.Upload")
+    length: Int64?, isMeasured: Bool = false, isReplayable: Bool, piecesAhead: Int = 3,
+    _ feed: @autoclosure @escaping () -> any UploadFeed
   ) {
-    self.queue = queue
-    self.reader = reader()
-    makeReader = reader
     declaredLength = length
+    self.isMeasured = isMeasured
     self.isReplayable = isReplayable
+    self.piecesAhead = piecesAhead
+    makeFeed = feed
+    state = Locked(State(feed: feed()))
   }
 
   var length: Int64? { isDeclaredEmpty ? nil : declaredLength }
-  var isDeclaredEmpty: Bool { declaredLength == 0 && !isReplayable }
+  var isDeclaredEmpty: Bool { declaredLength == 0 && !isMeasured }
+  var trailers: [UInt8] { state.withLock(\.trailers) }
 
   func setReadyHandler(_ handler: @escaping @Sendable () -> Void) {
     state.withLock { $0.onReady = handler }
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
-    let (result, pass) = state.withLock { state in
-      let result = Self.take(from: &state, into: buffer)
-      guard state.canRead else { return (result, Int?.none) }
-      state.readingPass = state.pass
-      return (result, state.pass)
+    // A piece that has been taken is released outside the lock: its memory may be the user's.
+    let (result, piece, feed) = state.withLock { state in
+      let piece = state.pieces.first
+      return (Self.take(from: &state, into: buffer), piece, nextFeed(&state))
     }
-    if let pass { queue.async { self.readBlock(pass) } }
+    withExtendedLifetime(piece) {}
+    if let feed, let error = readNext(from: feed) { return .failed(error) }
     return result
   }
 
   func rewind() -> Bool {
-    state.withLock { state in
-      guard isReplayable else { return !state.hasHandedOn }
-      guard state.hasHandedOn else { return true }
-      state.blocks = []
-      state.pass += 1
-      state.isAtEnd = false
-      state.error = nil
-      state.hasHandedOn = false
-      return true
+    guard isReplayable else { return state.withLock { !$0.hasHandedOn } }
+    let feed = makeFeed()
+    let (mayBegin, old): (Bool, State?) = state.withLock { state in
+      guard state.hasHandedOn, !state.isClosed else { return (!state.isClosed, nil) }
+      return (true, exchange(&state, with: State(feed: feed, onReady: state.onReady)))
     }
+    old?.feed.close()
+    return mayBegin
   }
 
   func close() {
-    let mustClose = state.withLock { state in
-      defer {
-        state.isClosed = true
-        state.onReady = nil
-        state.blocks = []
-        state.spare = nil
-      }
-      return !state.isClosed
+    let old = state.withLock { state in
+      exchange(
+        &state,
+        with: State(
+          feed: state.feed, end: .failed(CancellationError()), hasHandedOn: state.hasHandedOn, isClosed: true))
     }
-    if mustClose { queue.async { self.reader.close() } }
+    old.feed.close()
   }
 
   private static func take(from state: inout State, into buffer: UnsafeMutableRawBufferPointer) -> UploadRead {
-    guard let block = state.blocks.first else {
-      if let error = state.error { return .failed(error) }
-      if state.isAtEnd { return .end }
-      state.wantsNotice = true
+    guard let piece = state.pieces.first else {
+      if let end = state.end { return end }
+      state.isAwaited = true
       return .pending
     }
     state.hasHandedOn = true
-    let count = block.take(into: buffer)
-    if block.isEmpty {
-      state.blocks.removeFirst()
-      state.spare = block
-    }
+    let count = min(buffer.count, piece.count)
+    piece.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    if count == piece.count { state.pieces.removeFirst() } else { state.pieces[0] = piece.dropFirst(count) }
     return .bytes(count)
   }
 
-  private func readBlock(_ pass: Int) {
-    let (spare, isClosed) = state.withLock { ($0.spare.take(), $0.isClosed) }
-    guard !isClosed else { return }
-    if readerPass != pass {
-      reader = makeReader()
-      readerPass = pass
-      readerCount = 0
-    }
-    let rest = declaredLength.map { max(1, $0 - readerCount) } ?? Int64(Self.blockSize)
-    let block = spare ?? UploadBlock(capacity: Int(min(Int64(Self.blockSize), rest)))
-    let result = Result { try fill(block) }
-    let (notify, next): ((@Sendable () -> Void)?, Int?) = state.withLock { state in
-      state.readingPass = nil
-      if state.pass == pass, !state.isClosed {
-        switch result {
-        case .failure(let error): state.error = error
-        case .success(let isLast):
-          state.isAtEnd = isLast
-          if !block.isEmpty { state.blocks.append(block) }
-        }
-      }
-      let next = state.canRead ? state.pass : nil
-      state.readingPass = next
-      // A read of an earlier pass has nothing to report; the next read has.
-      guard state.wantsNotice, state.pass == pass else { return (nil, next) }
-      state.wantsNotice = false
-      return (state.onReady, next)
-    }
-    notify?()
-    if let next { queue.async { self.readBlock(next) } }
+  /// Returns the feed if the next piece has to be read, which the caller does outside the lock.
+  private func nextFeed(_ state: inout State) -> (any UploadFeed)? {
+    guard !state.isReading, state.end == nil, state.isAwaited || state.pieces.count < piecesAhead else { return nil }
+    state.isReading = true
+    return state.feed
   }
 
-  /// Fills a block and returns whether it is the last one.
-  private func fill(_ block: UploadBlock) throws -> Bool {
-    let count = try block.fill { try reader.read(into: $0) }
-    readerCount += Int64(count)
-    // The reader throws an error if the body has another length.
-    return count == 0 || readerCount == declaredLength
+  /// Returns the error of a body that cannot be read at all.
+  @discardableResult
+  private func readNext(from feed: any UploadFeed) -> (any Error)? {
+    do {
+      try feed.next { [self] in received($0, from: feed) }
+      return nil
+    } catch {
+      state.withLock { $0.end = .failed(error) }
+      return error
+    }
+  }
+
+  private func received(_ result: Result<UploadPiece, any Error>, from feed: any UploadFeed) {
+    let (onReady, next): ((@Sendable () -> Void)?, (any UploadFeed)?) = state.withLock { state in
+      guard state.feed === feed, !state.isClosed else { return (nil, nil) }
+      state.isReading = false
+      switch result {
+      case .success(let piece):
+        if !piece.bytes.isEmpty { state.pieces.append(piece.bytes) }
+        if piece.isLast { (state.end, state.trailers) = (.end, piece.trailers) }
+      case .failure(let error): state.end = .failed(error)
+      }
+      let onReady = exchange(&state.isAwaited, with: false) ? state.onReady : nil
+      return (onReady, nextFeed(&state))
+    }
+    onReady?()
+    if let next { readNext(from: next) }
   }
 }

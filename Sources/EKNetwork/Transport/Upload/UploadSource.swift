@@ -36,35 +36,6 @@ enum UploadRead {
   case failed(any Error)
 }
 
-/// A block of memory that one thread fills and another empties, in turns.
-///
-/// Sendable, unchecked: it is filled while only the reading queue uses it, and emptied under the upload's lock.
-final class UploadBlock: @unchecked Sendable {
-  private let memory: UnsafeMutableRawBufferPointer
-  private var range = 0..<0
-
-  init(capacity: Int) { memory = .allocate(byteCount: capacity, alignment: 16) }
-
-  deinit { memory.deallocate() }
-
-  var isEmpty: Bool { range.isEmpty }
-
-  func fill(_ read: (UnsafeMutableRawBufferPointer) throws -> Int) rethrows -> Int {
-    range = 0..<0
-    let count = try read(memory)
-    range = 0..<min(count, memory.count)
-    return count
-  }
-
-  func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(buffer.count, range.count)
-    let end = range.lowerBound + count
-    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[range.lowerBound..<end]))
-    range = end..<range.upperBound
-    return count
-  }
-}
-
 /// A body in memory. It is sent without copying it first, and any number of times.
 final class DataUpload: UploadSource, @unchecked Sendable {
   // Unchecked: `offset` belongs to the thread that holds the event loop's turn, the only one to call `read` and
@@ -95,11 +66,23 @@ final class DataUpload: UploadSource, @unchecked Sendable {
 extension BodySource {
   func makeUpload() -> any UploadSource {
     switch self {
-    case .segments(let segments): ReadAheadUpload(SegmentReader(segments), length: length, isReplayable: true)
-    case .stream(let sized):
-      ReadAheadUpload(
-        InputStreamReader(sized.stream, length: sized.length), length: sized.length, isReplayable: false)
-    case .sequence(let sequence): SequenceUpload(sequence)
+    case .segments(let segments):
+      return ReadAheadUpload(
+        length: length, isMeasured: true, isReplayable: true, ReaderFeed(SegmentReader(segments), length: length))
+    case .stream(let sized): return ReadAheadUpload(sized.stream, length: sized.length)
+    case .sequence(let body):
+      // It is pulled on the event loop's thread, but is part of what the request is part of.
+      let enclosing = EnclosingWork.current
+      return ReadAheadUpload(
+        length: body.length, isReplayable: body.isReplayable, piecesAhead: 0,
+        SequenceFeed(body, enclosing: enclosing))
     }
+  }
+}
+
+extension ReadAheadUpload {
+  convenience init(_ stream: InputStream, length: Int64?) {
+    self.init(
+      length: length, isReplayable: false, ReaderFeed(InputStreamReader(stream, length: length), length: length))
   }
 }
