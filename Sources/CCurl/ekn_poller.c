@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -20,6 +21,39 @@
 #include "ekn_curl.h"
 
 enum { EKN_EVENTS = 256 };
+
+typedef struct {
+  void (*run)(void *);
+  void *context;
+} thread_start;
+
+static void *run_thread(void *pointer) {
+  thread_start start = *(thread_start *)pointer;
+  free(pointer);
+  start.run(start.context);
+  return NULL;
+}
+
+bool ekn_thread_start(const char *name, size_t stack_size, void (*run)(void *), void *context) {
+  thread_start *start = malloc(sizeof *start);
+  pthread_attr_t attributes;
+  if (!start || pthread_attr_init(&attributes) != 0) {
+    free(start);
+    return false;
+  }
+  *start = (thread_start){run, context};
+  pthread_t thread;
+  bool has_started = pthread_attr_setstacksize(&attributes, stack_size) == 0 &&
+                     pthread_create(&thread, &attributes, run_thread, start) == 0;
+  pthread_attr_destroy(&attributes);
+  if (!has_started) {
+    free(start);
+    return false;
+  }
+  pthread_setname_np(thread, name);
+  pthread_detach(thread);
+  return true;
+}
 
 bool ekn_poller_open(int *poller, int *waker, uint64_t wake_tag) {
   *poller = epoll_create1(EPOLL_CLOEXEC);

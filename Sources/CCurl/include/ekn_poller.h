@@ -12,6 +12,8 @@ typedef struct {
   int events;  // EKN_CSELECT_…
 } ekn_ready;
 
+// Starts a detached thread with a name of at most 15 bytes. False if there can be no more threads.
+bool ekn_thread_start(const char *name, size_t stack_size, void (*run)(void *), void *context);
 // Opens an epoll descriptor, and an eventfd that it watches under `wake_tag`. False, with neither opened, if that
 // fails.
 bool ekn_poller_open(int *poller, int *waker, uint64_t wake_tag);

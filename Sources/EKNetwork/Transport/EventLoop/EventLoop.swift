@@ -74,6 +74,8 @@
     @TurnConfined var connections = LoopConnections()
     /// The connections that have something to send at the end of the turn.
     @TurnConfined var unsent: [HTTP2Connection] = []
+    /// The transfer whose body its consumer reads from the wire, if that is the last one.
+    @TurnConfined var held: Transfer?
     /// In which connections without TLS are opened.
     let opening = OpeningMulti()
     /// The addresses that connections with TLS have in common.
@@ -90,21 +92,23 @@
     let receiveBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
     /// Creates a loop, which exists as long as the process and uses no CPU time while nothing happens. Returns `nil` if
-    /// libcurl cannot be used, or if the process has no descriptors left.
+    /// libcurl cannot be used, or if the process can have no more threads or descriptors.
     ///
     /// - Parameters:
     ///   - poolLifetime: How long unused connections are kept.
     ///   - trustedQuiet: ``ConnectionHealth/trustedQuiet``, or less for tests.
     ///   - directWait: What new connections begin with.
     init?(poolLifetime: Duration, trustedQuiet: UInt64, directWait: DirectWait) {
-      guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>() else { return nil }
+      guard let capabilities = CurlLibrary.capabilities, let poller = LoopPoller<Operation>(named: "EKNetwork") else {
+        return nil
+      }
       self.capabilities = capabilities
       self.poller = poller
       self.trustedQuiet = trustedQuiet
       self.directWait = directWait
       pools = ConnectionPools(lifetime: poolLifetime.clampedNanoseconds)
       opening?.onWatch = { [unowned self] in watch($0, $1, connection: 0) }
-      poller.startThread(named: "EKNetwork") { [self] in run() }
+      poller.startThread { [self] in run() }
       LoopsAtExit.add { [turn] in turn.withLockIfFree { _ in } != nil }
     }
 
@@ -199,6 +203,11 @@
 
     func start(_ transfer: Transfer) {
       guard !transfer.isOver else { return }
+      // The connection that it has may be the one that this request needs.
+      if let held = exchange(&held, with: nil) {
+        held.loopReleaseHold()
+        resume(held, .receiving)
+      }
       let pool = pools.acquire(transfer.request.connection)
       transfer.loopPool = pool
       transfer.loopSubmitted = now
@@ -303,6 +312,7 @@
     }
 
     func remove(_ transfer: Transfer) {
+      if held === transfer { held = nil }
       deadlines.remove(transfer)
       transfer.request.upload?.close()
       transfer.loopConnection?.abandon(transfer)
@@ -340,6 +350,7 @@
         if !transfer.loopPauses.contains(.receiving) { connection.delivered() }
         return
       }
+      if mayHold { held = transfer }
       transfer.loopPauses.insert(.receiving)
       connection.paused()
     }

@@ -36,7 +36,7 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
     static var startError: any Error {
       URLError(
         .resourceUnavailable, url: nil,
-        description: "The process has no file descriptors left to make a request with")
+        description: "The process can have no more threads or file descriptors to make a request with")
     }
 
     private let loops: LoopGroup<EventLoop>
@@ -56,7 +56,8 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
       assignments = Locked(LoopAssignments(loops: loops.count))
     }
 
-    /// Returns the loop for a request, or `nil` if libcurl cannot be used or the process has no descriptors left.
+    /// Returns the loop for a request, or `nil` if libcurl cannot be used or the process can have no more threads
+    /// or descriptors.
     func loop(for origin: Origin) -> EventLoop? {
       guard loops.count > 1 else { return loops[0] }
       return loops[assignments.withLock { $0.index(of: origin) }]

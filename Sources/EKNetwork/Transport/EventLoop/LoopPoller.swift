@@ -15,12 +15,20 @@
     private let poller: Int32
     private let waker: Int32
     private let inbox = Locked(Inbox())
+    private let thread: LoopThread
 
-    /// Returns `nil` if the process has no descriptors left.
-    init?() {
+    /// Returns `nil` if the process can have no more threads or descriptors.
+    ///
+    /// - Parameter name: The name of the loop's thread.
+    init?(named name: String) {
+      guard let thread = LoopThread(named: name) else { return nil }
       var poller: Int32 = -1
       var waker: Int32 = -1
-      guard ekn_poller_open(&poller, &waker, Self.wakeTag) else { return nil }
+      guard ekn_poller_open(&poller, &waker, Self.wakeTag) else {
+        thread.run {}
+        return nil
+      }
+      self.thread = thread
       self.poller = poller
       self.waker = waker
     }
@@ -43,13 +51,8 @@
 
     // MARK: - The loop's thread
 
-    /// Starts the thread of a loop, which ends with the process.
-    func startThread(named name: String, _ run: @escaping @Sendable () -> Void) {
-      let thread = Thread(block: run)
-      thread.name = name
-      thread.stackSize = 1 << 20
-      thread.start()
-    }
+    /// Runs the loop, which ends with the process. To be called once.
+    func startThread(_ run: @escaping @Sendable () -> Void) { thread.run(run) }
 
     /// Swaps the submitted operations for an empty array.
     func take(_ operations: inout [Operation]) {
@@ -78,6 +81,34 @@
         ready[wake] = ready[count]
       }
       return count
+    }
+  }
+
+  /// The thread of a loop. It exists before everything else of the loop, which would be made in vain if it cannot, and waits for
+  /// what it runs. Foundation's does not tell that it cannot be started.
+  final class LoopThread: Sendable {
+    private let body = Locked<(@Sendable () -> Void)?>(nil)
+    private let hasBody = DispatchSemaphore(value: 0)
+
+    init?(named name: String, stackSize: Int = 1 << 20) {
+      let thread = Unmanaged.passRetained(self)
+      let hasStarted = ekn_thread_start(
+        String(name.prefix(15)), stackSize,
+        { pointer in
+          guard let pointer else { return }
+          let thread = Unmanaged<LoopThread>.fromOpaque(pointer).takeRetainedValue()
+          thread.hasBody.wait()
+          thread.body.withLock { $0.take() }?()
+        }, thread.toOpaque())
+      guard hasStarted else {
+        thread.release()
+        return nil
+      }
+    }
+
+    func run(_ body: @escaping @Sendable () -> Void) {
+      self.body.withLock { $0 = body }
+      hasBody.signal()
     }
   }
 

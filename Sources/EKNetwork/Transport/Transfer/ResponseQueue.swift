@@ -129,6 +129,8 @@ struct ResponseQueue<HeadWaiter, ChunkWaiter> {
     return true
   }
 
+  mutating func releaseHold() { isHeld = false }
+
   /// Returns the next chunk, or `nil` if there is none yet.
   mutating func available() -> Pull? {
     if firstChunk < chunks.count {

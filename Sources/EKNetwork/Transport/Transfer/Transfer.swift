@@ -164,6 +164,9 @@
     /// Whether nothing may be received: as much is kept as may be for a consumer that does not read, or it will do that itself.
     var loopMustPause: Bool { queue.withLock { $0.isPaused || $0.isHeld } }
 
+    /// Lets the loop's thread receive again, instead of the consumer.
+    func loopReleaseHold() { queue.withLock { $0.releaseHold() } }
+
     /// Limits what is kept for a consumer that does not read.
     func loopLimitBuffer(to size: Int) { queue.withLock { $0.highWater = size } }
 

@@ -7,7 +7,7 @@
   /// Unchecked: any thread may use `poller`; all other state belongs to the loop's thread.
   final class SocketLoop: @unchecked Sendable {
     /// The loop for a new connection, chosen in round-robin order. `nil` if libcurl cannot be used, or while the
-    /// process has no file descriptors left.
+    /// process can have no more threads or descriptors.
     static var next: SocketLoop? {
       loops[
         turn.withLock { turn in
@@ -34,9 +34,11 @@
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 4096)
 
     private init?() {
-      guard CurlLibrary.capabilities != nil, let poller = LoopPoller<Operation>() else { return nil }
+      guard CurlLibrary.capabilities != nil, let poller = LoopPoller<Operation>(named: "EKNetwork.WebSocket") else {
+        return nil
+      }
       self.poller = poller
-      poller.startThread(named: "EKNetwork.WebSocket") { [self] in run() }
+      poller.startThread { [self] in run() }
       LoopsAtExit.add { [work] in work.withLockIfFree { _ in } != nil }
     }
 

@@ -216,6 +216,28 @@ import Testing
       #expect(hasRun && count == parts.count * large.count)
     }
 
+    /// There is one connection, which the response has until its end.
+    @Test func anotherRequestDoesNotWaitForAConsumer() async throws {
+      let loops = EventLoops(count: 1, directWait: DirectWait(longest: 900_000_000, promising: .max))
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpMaximumConnectionsPerHost = 1
+      let transport = try #require(HTTPTransport(configuration: configuration, eventLoops: loops))
+      let (piece, gates) = (Data(count: 50_000), (0..<4).map { _ in Gate() })
+      server.route("/pieces") { _ in
+        .streaming(contentLength: 5 * piece.count, [.send(piece)] + gates.flatMap { [.wait($0), .send(piece)] })
+      }
+      let body = try await transport.start(TransportRequest(URLRequest(url: server.url("/pieces")))).body
+      var count = 0
+      for (number, gate) in gates.enumerated() {
+        while count < (number + 1) * piece.count { count += try #require(try await body.next()).count }
+        gate.open()
+      }
+      #expect(try await text(transport, "/other") == "/other")
+      while let chunk = try await body.next() { count += chunk.count }
+      #expect(count == 5 * piece.count)
+      #expect(server.acceptedConnections == 1)
+    }
+
     /// Returns the number of bytes of a body before its error.
     private func end(of request: URLRequest, _ transport: HTTPTransport) async throws -> (count: Int, error: URLError?)
     {

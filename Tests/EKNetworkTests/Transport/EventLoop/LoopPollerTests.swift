@@ -10,6 +10,19 @@
 
   @Suite(.serialized, .timeLimit(.minutes(1)))
   struct LoopPollerTests {
+    @Test("A thread that cannot be started is no loop") func threads() async {
+      #expect(LoopThread(named: "too large", stackSize: 1 << 50) == nil)
+      let name: String? = await withCheckedContinuation { continuation in
+        guard let thread = LoopThread(named: "a name that is too long") else {
+          return continuation.resume(returning: nil)
+        }
+        thread.run {
+          continuation.resume(returning: try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8))
+        }
+      }
+      #expect(name == "a name that is \n")
+    }
+
     /// As when a process is stopped and goes on: signal(7) has `epoll_wait` end for that, whatever has arrived.
     @Test("What is ready after an interruption comes before the deadlines that have passed")
     func interruption() throws {
