@@ -89,6 +89,7 @@ import Testing
     #expect(reader.count.withLock { $0 } == 4)
     upload.close()
   }
+
   /// The connection is lost while the disk is slow: the next one must not get a block twice.
   @Test func blockThatWasReadBeforeARewindIsDiscarded() async throws {
     let (isReading, mayGoOn) = (Gate(), Gate())
