@@ -32,11 +32,11 @@ struct LoopAssignments<Destination: Hashable & Sendable>: Sendable {
   final class EventLoops: Sendable {
     static let shared = EventLoops(count: LoopCount.ofProcess)
 
-    /// The error of a request that cannot begin because there is no loop.
+    /// The error of a request, or of a connection, that cannot begin because there is no loop.
     static var startError: any Error {
       URLError(
         .resourceUnavailable, url: nil,
-        description: "The process can have no more threads or file descriptors to make a request with")
+        description: "The process can have no more threads or file descriptors")
     }
 
     private let loops: LoopGroup<EventLoop>

@@ -48,7 +48,7 @@ enum ByteTransports {
     if let problem = address.route.problem { throw problem }
     if let problem = options.tls?.problem { throw problem }
     #if os(Linux)
-      guard let loop = SocketLoop.next else { throw URLError(.resourceUnavailable) }
+      guard let loop = SocketLoop.next else { throw EventLoops.startError }
       return CurlByteTransport(address, loop: loop)
     #elseif canImport(Darwin)
       guard options.tls?.clientCertificate == nil else { throw URLError(.clientCertificateRejected) }
