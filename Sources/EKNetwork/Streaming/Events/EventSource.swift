@@ -35,8 +35,8 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   /// resuming after the last event. For an app that returns to the foreground, or a network that has changed.
   ///
   /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that have
-  /// arrived completely are delivered first, an attempt that is under way continues, and nothing counts as a failure. The
-  /// request is repeated even if it is not idempotent, but not if its body can be sent only once: that ends the
+  /// arrived completely are delivered first, and the call does not count as a failure. An attempt that is under way
+  /// continues; if it fails, the next one follows without a wait. The request is repeated even if it is not idempotent, but not if its body can be sent only once: that ends the
   /// subscription with `URLError.networkConnectionLost`.
   public var reconnect: @Sendable () -> Void { { [signal] in signal.send() } }
 
@@ -57,6 +57,8 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     private var open: OpenStream?
     private var isOver = false
     private var ownTimeout: Duration?
+    /// The number of signals before the attempt, or before its stream was open, which the next wait is not about.
+    private var heard = 0
     /// The body of the last error response, for the request's own error decoder.
     private let refusal = Locked<NetworkResponse?>(nil)
     private let sequence = Locked<SequenceBody?>(nil)
@@ -118,6 +120,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     // Not inlined, here and below, into the frames that are kept while the next event is waited for: see ``RequestRunner``.
     @inline(never)
     private mutating func request() -> EventStreamRequest<Request> {
+      heard = source.signal.count
       refusal.withLock { $0 = nil }
       wasCarriedOut.withLock { $0 = false }
       state.isIdempotent = source.request.isIdempotent
@@ -144,6 +147,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       open = OpenStream(
         reader: StreamReader(ReadOnceBody(body), parser: parser), body: body,
         interruption: source.signal.onSend { [weak body] in body?.interrupt() })
+      heard = source.signal.count
       source.options.onOpen?(response.headers)
       return true
     }
@@ -194,7 +198,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
       switch action {
       case .fail(let error): throw decoded(error)
       case .finish: return false
-      case .reconnect(let delay): try await source.signal.sleep(for: delay, clock: source.clock)
+      case .reconnect(let delay): try await source.signal.sleep(for: delay, since: heard, clock: source.clock)
       case .reconnectNow: break
       }
       return true
@@ -217,10 +221,17 @@ final class ReconnectSignal: Sendable {
     deinit { _ = signal.waits.withLock { $0.ends.removeValue(forKey: number) } }
   }
 
-  private let waits = Locked<(count: Int, ends: [Int: @Sendable () -> Void])>((0, [:]))
+  private let waits = Locked<(count: Int, ends: [Int: @Sendable () -> Void], sent: Int)>((0, [:], 0))
+
+  /// The number of signals so far.
+  var count: Int { waits.withLock { $0.sent } }
 
   func send() {
-    for end in waits.withLock({ Array($0.ends.values) }) { end() }
+    let ends = waits.withLock { waits in
+      waits.sent += 1
+      return Array(waits.ends.values)
+    }
+    for end in ends { end() }
   }
 
   /// Calls a closure with each signal, while the returned wait exists.
@@ -233,10 +244,11 @@ final class ReconnectSignal: Sendable {
     return Wait(self, number)
   }
 
-  /// Sleeps until the next signal, at the longest for a time.
-  func sleep(for duration: Duration, clock: any Clock<Duration>) async throws {
+  /// Sleeps until there are more signals than a number, at the longest for a time.
+  func sleep(for duration: Duration, since heard: Int, clock: any Clock<Duration>) async throws {
     let sleep = Task { try await clock.sleep(for: duration.sleepable) }
     let wait = onSend { sleep.cancel() }
+    if count != heard { sleep.cancel() }
     await withTaskCancellationHandler {
       _ = try? await sleep.value
     } onCancel: {

@@ -131,6 +131,27 @@ import Testing
     #expect(try await iterator.next()?.data == "a")
   }
 
+  @Test("A call during an attempt that fails, or before its wait begins, ends that wait and no other")
+  func beforeTheWait() async throws {
+    let call = Locked<(@Sendable () -> Void)?>(nil)
+    server.route("/item") { _ in
+      guard let reconnect = call.withLock({ $0.take() }) else { return Self.events("data: a\n\n", then: .stall) }
+      reconnect()
+      return .status(503)
+    }
+    let events = Wire.automatic.manager(server, clock: StoppedClock()).events(Probe<EmptyResponse>())
+    call.withLock { $0 = events.reconnect }
+    var iterator = events.makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+
+    let signal = ReconnectSignal()
+    signal.send()
+    try await signal.sleep(for: .seconds(1), since: 0, clock: StoppedClock())
+    let clock = RecordingClock()
+    try await signal.sleep(for: .seconds(1), since: 1, clock: clock)
+    #expect(clock.sleeps == [.seconds(1)])
+  }
+
   @Test("A cancelled task does not wait, and does not reconnect")
   func cancelled() async throws {
     server.route("GET", "/item", .status(503))
