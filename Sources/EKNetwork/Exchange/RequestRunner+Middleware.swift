@@ -45,7 +45,8 @@ extension RequestRunner {
     let gate = CallGate()
     let last = Locked<Success?>(nil)
     let unsent = Locked<BuiltRequest?>(first)
-    let context = NetworkMiddlewareContext(hasLeftOrigin: exchange.hasLeftOrigin)
+    var context = NetworkMiddlewareContext(hasLeftOrigin: exchange.hasLeftOrigin)
+    context.limit.deadline = exchange.deadline
     let chain = MiddlewareChain(middleware: middleware, context: context)
     let before = first.request.urlRequest
     let result: Result<NetworkMiddlewareResponse, any Error>

@@ -61,6 +61,11 @@ public final class CircuitBreaker: NetworkMiddleware {
     .badURL, .unsupportedURL, .resourceUnavailable, .cancelled, .requestBodyStreamExhausted,
   ]
 
+  private static func isOfServer(_ error: any Error) -> Bool {
+    guard let error = error as? URLError else { return false }
+    return !neverSent.contains(error.code) && !UnsentRequestError.isOfOwnLimit(error)
+  }
+
   /// Creates a circuit breaker with a custom time source, for tests.
   init(failures: Int, cooldown: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant) {
     self.failures = failures
@@ -106,7 +111,7 @@ public final class CircuitBreaker: NetworkMiddleware {
       }
       return response
     } catch {
-      let (end, hasFailed) = (now(), (error as? URLError).map { !Self.neverSent.contains($0.code) } ?? false)
+      let (end, hasFailed) = (now(), Self.isOfServer(error))
       change(origin, at: end) {
         if hasFailed {
           $0.failed(trial: trial, flight: flight, at: end)

@@ -20,7 +20,8 @@ struct MiddlewareTransport: WrappingTransport {
   func start(_ request: TransportRequest) async throws -> TransportResponse {
     let session = wire.sessionSettings
     let hop = request.hop
-    let context = NetworkMiddlewareContext(isRedirected: hop.isRedirected, hasLeftOrigin: hop.hasLeftOrigin)
+    var context = NetworkMiddlewareContext(isRedirected: hop.isRedirected, hasLeftOrigin: hop.hasLeftOrigin)
+    context.limit.deadline = request.deadline
     // The fate of the last request; `nil` if there was none.
     let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)

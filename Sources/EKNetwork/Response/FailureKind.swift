@@ -168,6 +168,13 @@ extension Error {
 /// The underlying error of a failure before anything of the request was sent, of which the code does not say that: a
 /// connection that was lost during the TLS handshake, or a timeout while there was none.
 struct UnsentRequestError: Error {
+  /// Whether it waited for a limit of the client, so that the failure says nothing about the server.
+  var isOfOwnLimit = false
+
+  static func isOfOwnLimit(_ error: URLError) -> Bool {
+    (error.userInfo[NSUnderlyingErrorKey] as? UnsentRequestError)?.isOfOwnLimit == true
+  }
+
   static func isCause(of error: any Error) -> Bool {
     (error as? URLError)?.userInfo[NSUnderlyingErrorKey] is UnsentRequestError
   }

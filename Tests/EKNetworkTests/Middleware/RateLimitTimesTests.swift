@@ -59,6 +59,31 @@ struct RateLimitTimesTests {
     #expect(ids(state.release(at: .seconds(1))) == [2])
   }
 
+  @Test func requestDoesNotWaitPastItsOwnTime() {
+    var state = state(1)
+    #expect(state.arrive(1, at: .zero) == .go)
+    #expect(state.arrive(2, at: .zero, within: .milliseconds(999)) == .refuse(.waitTooLong, after: .seconds(1)))
+    #expect(state.arrive(3, at: .zero, within: .seconds(1)) == .wait)
+    #expect(state.arrive(4, at: .zero, within: .seconds(3)) == .wait)
+    #expect(state.arrive(5, at: .zero) == .wait)
+    // The server asks for a pause that ends after the time of the first one.
+    state.end(RateLimitReport(pause: .seconds(2)), of: 0, at: .milliseconds(500))
+    let refusal = RateLimitState.Release(id: 3, refusedFor: .seconds(2))
+    #expect(state.release(at: .milliseconds(500)) == [refusal])
+    #expect(state.waitingCount == 2)
+  }
+
+  /// Its owner ends it then: it is not known when its turn would have come.
+  @Test func ownTimeThatEndsDuringATrialRefusesNothing() {
+    var state = state()
+    #expect(state.arrive(1, at: .zero) == .go)
+    state.end(RateLimitReport(isRefusal: true), of: 0, at: .zero)
+    #expect(state.arrive(2, at: .zero) == .go)
+    #expect(state.arrive(3, at: .zero, within: .seconds(1)) == .wait)
+    #expect(state.release(at: .seconds(2)).isEmpty)
+    #expect(state.release(at: .seconds(60)).map(\.id) == [3])
+  }
+
   @Test func usedUpQuotaRefusesAtOnce() {
     var state = state()
     #expect(state.arriveIfOpen(at: .zero) == .go)

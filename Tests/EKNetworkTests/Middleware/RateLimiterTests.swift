@@ -124,6 +124,50 @@ struct RateLimiterTests {
     #expect(server.requestCount == 1)
   }
 
+  /// Sends a request, as far as the limiter knows.
+  private func pass(_ limiter: RateLimiter, report: RateLimitReport) async throws {
+    let key = try key
+    let generation = try #require(try await limiter.line.enter(key))
+    limiter.line.leave(key, of: generation, report: report)
+  }
+
+  private var key: RateLimitLine.Key {
+    get throws { RateLimitLine.Key(origin: try #require(Origin(server.baseURL)), client: nil) }
+  }
+
+  @Test func waitEndsWithTheTimeOfTheRequest() async throws {
+    let limiter = limiter()
+    let manager = Wire.automatic.manager(server)
+    manager.attemptMiddleware = [CircuitBreaker(failures: 1), limiter]
+    // After a refusal without a time, one request is sent, and the others wait for its response.
+    try await pass(limiter, report: RateLimitReport(isRefusal: true))
+    let trial = try #require(try await limiter.line.enter(key))
+    var probe = ItemProbe()
+    probe.totalTimeout = .seconds(60)
+    let waiting = Task { [probe] in try await manager.send(probe) }
+    await clock.waitForSleepers(2)
+    clock.advance(by: .seconds(60))
+    let error = await #expect(throws: URLError.self) { try await waiting.value }
+    #expect(error?.code == .timedOut && error?.failingURL == server.url("/item"))
+    #expect(error?.localizedDescription.contains("rate limit of 127.0.0.1") == true)
+    #expect(limiter.line.waitingCount == 0 && clock.sleeperCount == 0)
+    // It says nothing about the server.
+    limiter.line.leave(try key, of: trial, report: RateLimitReport())
+    #expect(try await manager.send(probe) == Item(id: 1))
+  }
+
+  @Test(arguments: [false, true]) func waitThatWouldEndTooLateIsRefused(isAroundCalls: Bool) async throws {
+    let limiter = limiter()
+    let manager = Wire.automatic.manager(server)
+    if isAroundCalls { manager.middleware = [limiter] } else { manager.attemptMiddleware = [limiter] }
+    try await pass(limiter, report: RateLimitReport(pause: .seconds(30)))
+    var probe = ItemProbe()
+    probe.totalTimeout = .seconds(20)
+    let error = await #expect(throws: RateLimiter.LimitError.self) { try await manager.send(probe) }
+    #expect(error == RateLimiter.LimitError(host: "127.0.0.1", reason: .waitTooLong, retryAfter: .seconds(30)))
+    #expect(server.requestCount == 0)
+  }
+
   // MARK: - Limits of the server
 
   @Test(arguments: Wire.allCases)

@@ -142,20 +142,42 @@ final class RateLimitLine: Sendable {
 
   /// Waits until the request may be sent.
   ///
+  /// - Parameter deadline: When to stop waiting, with `URLError.timedOut`.
   /// - Returns: The generation for ``leave(_:of:report:)``, which has to be called after it has been sent; `nil` if the
   ///   request is not counted.
-  func enter(_ key: Key) async throws -> Int? {
+  func enter(_ key: Key, for url: URL? = nil, by deadline: ContinuousInstant? = nil) async throws -> Int? {
     // Most requests do not wait, and need no continuation.
     guard let (arrival, generation) = admit(key, { $0.arriveIfOpen(at: $1) }) else { return nil }
     if arrival == .go { return generation }
     let id = book.withLock { $0.lastID.increment() }
+    let limit = deadline.map { ($0 - .now).sleepable }
+    var expiry: Task<Void, Never>?
+    defer { expiry?.cancel() }
     return try await withCancellableContinuation { continuation in
-      wait(continuation, id: id, for: key)
+      guard wait(continuation, id: id, for: key, within: limit) else { return false }
+      // One that comes later is never reached.
+      if let limit, limit < rules.maximumWait { expiry = expire(id, key, url, after: limit) }
+      return true
     } leave: {
-      self.change(key) { entry, _ in
-        entry.state.leave(id)
-        return entry.waiters.removeValue(forKey: id)
-      }
+      self.remove(id, key)
+    }
+  }
+
+  private func remove(_ id: UInt64, _ key: Key) -> Waiter? {
+    change(key) { entry, _ in
+      entry.state.leave(id)
+      return entry.waiters.removeValue(forKey: id)
+    }
+  }
+
+  private func expire(_ id: UInt64, _ key: Key, _ url: URL?, after limit: Duration) -> Task<Void, Never> {
+    Task { [clock] in
+      guard (try? await clock.sleep(clock.now() + limit)) != nil else { return }
+      remove(id, key)?.resume(
+        throwing: URLError(
+          .timedOut, url: url,
+          description: "The request timed out while it waited for the rate limit of \(key.origin.host)",
+          cause: UnsentRequestError(isOfOwnLimit: true)))
     }
   }
 
@@ -175,9 +197,9 @@ final class RateLimitLine: Sendable {
   }
 
   /// Stores the continuation and returns true, or resumes it.
-  private func wait(_ waiter: Waiter, id: UInt64, for key: Key) -> Bool {
+  private func wait(_ waiter: Waiter, id: UInt64, for key: Key, within limit: Duration?) -> Bool {
     let (arrival, generation) = change(key) { entry, now in
-      let arrival = entry.state.arrive(id, at: now)
+      let arrival = entry.state.arrive(id, at: now, within: limit)
       if arrival == .wait { entry.waiters[id] = waiter }
       return (arrival, entry.state.generation)
     }

@@ -25,6 +25,8 @@ struct RateLimitState: Sendable {
   private struct Waiting {
     let id: UInt64
     let deadline: Duration
+    /// The end of the request's own time, at which its owner removes it.
+    let ownDeadline: Duration
   }
 
   /// The name of the allowance that refusals establish; no field of a server can contain a line break.
@@ -67,12 +69,15 @@ struct RateLimitState: Sendable {
   }
 
   /// Admits, refuses or enqueues an arriving request; `id` identifies it while it waits.
-  mutating func arrive(_ id: UInt64, at now: Duration) -> Arrival {
+  ///
+  /// - Parameter limit: The time that the request itself has; `nil` for no limit.
+  mutating func arrive(_ id: UInt64, at now: Duration, within limit: Duration? = nil) -> Arrival {
     if arriveIfOpen(at: now) == .go { return .go }
     let wait = opening(position: line.count, at: now) - now
-    if wait > rules.maximumWait { return .refuse(.waitTooLong, after: wait) }
+    let longest = min(limit ?? rules.maximumWait, rules.maximumWait)
+    if wait > longest { return .refuse(.waitTooLong, after: wait) }
     if line.count >= rules.maximumWaiting { return .refuse(.tooManyWaiting, after: wait) }
-    line.append(Waiting(id: id, deadline: now + rules.maximumWait), id: id)
+    line.append(Waiting(id: id, deadline: now + rules.maximumWait, ownDeadline: now + longest), id: id)
     return .wait
   }
 
@@ -130,7 +135,7 @@ struct RateLimitState: Sendable {
         released.append(Release(id: first.id, refusedFor: nil))
       } else {
         let opening = opening(at: now)
-        guard opening > first.deadline || first.deadline <= now else { break }
+        guard opening > max(first.ownDeadline, now) || first.deadline <= now else { break }
         released.append(Release(id: first.id, refusedFor: opening - now))
       }
       line.popFirst()

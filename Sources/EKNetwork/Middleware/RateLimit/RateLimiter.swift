@@ -12,8 +12,8 @@ import Foundation
 ///
 /// After a pause, and when a quota is full again, as many requests are sent as the quota allows, one if that is
 /// unknown, and the rest when the response to one of them shows that the limit is over. A time from the server is limited to
-/// `longestPause`, and no request waits longer than `maximumWait`. Cancelling the task of a waiting request ends it at
-/// once and frees its place.
+/// `longestPause`, and no request waits longer than `maximumWait`, or than its ``NetworkRequest/totalTimeout`` allows:
+/// it then fails with `URLError.timedOut`. Cancelling the task of a waiting request ends it at once and frees its place.
 ///
 /// Add it to ``NetworkManager/attemptMiddleware``, so that every attempt and every redirect counts. A request that is
 /// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share
@@ -24,7 +24,8 @@ public final class RateLimiter: NetworkMiddleware {
   public struct LimitError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
     /// The reason why a request does not wait for its turn.
     public enum Reason: Sendable, Equatable {
-      /// Its turn would come later than `maximumWait`, or has not come by then.
+      /// Its turn would come later than `maximumWait`, or has not come by then; or it would come after the end of the
+      /// request's ``NetworkRequest/totalTimeout``.
       case waitTooLong
       /// The maximum number of requests is waiting already.
       case tooManyWaiting
@@ -94,7 +95,7 @@ public final class RateLimiter: NetworkMiddleware {
 
   /// Passes the request on when its turn has come.
   ///
-  /// - Throws: ``LimitError``, `CancellationError` when the task is cancelled while it waits, or the error of `next`.
+  /// - Throws: ``LimitError``, `URLError.timedOut` at the end of the request's whole time, `CancellationError` when the task is cancelled while it waits, or the error of `next`.
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {
@@ -102,7 +103,10 @@ public final class RateLimiter: NetworkMiddleware {
     let key = RateLimitLine.Key(origin: origin, client: client?(request))
     let admission = Admission(limiter: ObjectIdentifier(self), key: key)
     let isInside = EnclosingWork.mark(Admission.self) { $0.limiter == admission.limiter && $0.key == key } != nil
-    guard let generation = try await isInside ? line.enterAtOnce(key) : line.enter(key) else {
+    guard
+      let generation = try await isInside
+        ? line.enterAtOnce(key) : line.enter(key, for: request.url, by: context.limit.deadline)
+    else {
       return try await next(request)
     }
     do {
