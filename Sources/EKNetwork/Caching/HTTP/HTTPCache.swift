@@ -151,7 +151,7 @@ public final class HTTPCache: Sendable {
     let now = now()
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
     func isTooLate(_ state: State) -> Bool {
-      let current = state.memory.response(response.varying, at: location)
+      let current = state.memory.variant(of: response, at: location)
       return state.invalidations.epoch(of: url) != epoch || current?.supersedes(response, at: now) == true
     }
     guard !state.withLock({ isTooLate($0) }) else { return }
@@ -165,10 +165,10 @@ public final class HTTPCache: Sendable {
       let released =
         switch body {
         case .data(let data): state.memory.insert(CacheEntry(response: response, body: data), at: location)
-        case .written: state.memory.removeSuperseded(by: response.varying, at: location)
+        case .written: state.memory.removeSuperseded(by: response, at: location)
         }
       // Either may have no place for it.
-      if outcome == .stored || state.memory.response(response.varying, at: location) != nil {
+      if outcome == .stored || state.memory.variant(of: response, at: location) != nil {
         state.statistics.stores += 1
       }
       return released
@@ -195,10 +195,10 @@ public final class HTTPCache: Sendable {
     let isLate = change { state in
       guard state.invalidations.epoch(of: url) == epoch else { return nil }
       // As on the disk: what has been stored since is more recent, and not what the server has confirmed.
-      let current = state.memory.response(from == to ? old.varying : entry.response.varying, at: to)
+      let current = state.memory.variant(of: from == to ? old : entry.response, at: to)
       if let current, from == to ? !current.isSame(as: old) : current.supersedes(entry.response, at: now) { return [] }
       // `Vary` may name other fields now.
-      let former = from == to ? state.memory.remove(old.varying, at: to) : []
+      let former = from == to ? state.memory.remove(old, at: to) : []
       if case .data = entry.body { return former + state.memory.insert(entry, at: to) }
       return former
     }
@@ -208,7 +208,7 @@ public final class HTTPCache: Sendable {
   func remove(_ response: StoredResponse, url: String) {
     let location = CacheLocation(url: url, identity: response.identity, directives: response.directives)
     disk?.remove(response, at: location)
-    change { $0.memory.remove(response.varying, at: location) }
+    change { $0.memory.remove(response, at: location) }
   }
 
   /// Removes a response because the server's current one, which is not stored, has made it obsolete. Nor is what was

@@ -66,6 +66,27 @@ struct CacheFlightsTests {
     #expect(bench.server.requestCount == 2)
   }
 
+  /// A 401 is not shared: each request gets its own, and is sent again with the token for which all have waited.
+  @Test func refusedTokenIsRefreshedOnceForAll() async throws {
+    let bench = try CacheBench()
+    let gate = Gate()
+    bench.server.route("/a") { request in
+      gate.waitBlocking()
+      guard request.headers["Authorization"] == "Bearer new" else { return .status(401) }
+      return .text("body", headers: ["Cache-Control": "max-age=60"])
+    }
+    let tokens = TestTokens("old")
+    bench.manager.tokenRefresher = tokens
+    let manager = bench.manager
+    let tasks = (0..<5).map { _ in Task { try await manager.send(CacheProbe()) { tokens.current }.text } }
+    await bench.server.expectRequests(1)
+    while bench.waiting < 5 { await Task.yield() }
+    gate.open()
+    for task in tasks { #expect(try await task.value == "body") }
+    #expect(tokens.count == 1)
+    #expect(try await manager.send(CacheProbe()) { tokens.current }.isHit)
+  }
+
   @Test func lastCancellationClosesConnection() async throws {
     let bench = try CacheBench()
     bench.server.route("/a") { _ in .raw([.stall]) }

@@ -24,6 +24,7 @@ struct CacheProbe: NetworkRequest {
   var timeout: Duration?
   var progress: NetworkProgress?
   var credential: PasswordCredential?
+  var decodesContent = true
 
   func decodeResponse(data: Data, response: URLResponse) throws -> Response {
     let http = response as? HTTPURLResponse

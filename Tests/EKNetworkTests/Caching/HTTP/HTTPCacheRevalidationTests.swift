@@ -88,6 +88,35 @@ struct HTTPCacheRevalidationTests {
     #expect(bench.server.requests.allSatisfy { ($0.headers["X-Key"] != nil) == hasMiddleware })
   }
 
+  /// It is about the credentials of one request, and nobody waits for it: the token is refreshed when a request next needs
+  /// the server.
+  @Test(.timeLimit(.minutes(5))) func refusalInBackgroundChangesNothing() async throws {
+    let bench = try CacheBench()
+    let count = Locked(0)
+    bench.server.route("/a") { request in
+      let isFirst = count.withLock { count in
+        count += 1
+        return count == 1
+      }
+      guard isFirst || request.headers["Authorization"] == "Bearer new" else { return .status(401) }
+      return .text(isFirst ? "1" : "2", headers: ["Cache-Control": "max-age=5, stale-while-revalidate=60"])
+    }
+    let tokens = TestTokens("old")
+    bench.manager.tokenRefresher = tokens
+    let send = { try await bench.manager.send(CacheProbe()) { tokens.current } }
+    #expect(try await send().text == "1")
+    bench.date.advance(by: 10)
+    // Each revalidation begins after the last one has ended.
+    while bench.server.requestCount < 3 {
+      let stale = try await send()
+      #expect(stale.text == "1" && stale.isHit)
+    }
+    #expect(tokens.count == 0 && bench.cache.statistics.stores == 1)
+    bench.date.advance(by: 100)
+    #expect(try await send().text == "2")
+    #expect(tokens.count == 1)
+  }
+
   /// A challenge may be valid only together with the cookie that came with it. With another cookie the user may be another
   /// one, to whom a 304 would give what is private.
   @Test(.timeLimit(.minutes(5)), arguments: [true, false], [true, false])

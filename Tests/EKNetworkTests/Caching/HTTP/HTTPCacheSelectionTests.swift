@@ -35,6 +35,26 @@ struct HTTPCacheSelectionTests {
     #expect(bench.server.requestCount == 4)
   }
 
+  #if os(Linux)
+    @Test(arguments: [true, false])
+    func encodedAndDecodedBodiesAreKeptApart(isOnDisk: Bool) async throws {
+      let bench = try CacheBench()
+      let folder = try ScratchFolder()
+      if isOnDisk { bench.manager.httpCache = HTTPCache(memoryCapacity: 0, directory: folder.url) }
+      let encoded = try Bomb.gzip(Data("plain".utf8))
+      bench.server.route("/a") { _ in
+        .data(encoded, headers: ["Content-Encoding": "gzip", "Cache-Control": "max-age=60"])
+      }
+      for isHit in [false, true, true] {
+        for decodesContent in [true, false] {
+          let response = try await bench.send(CacheProbe(decodesContent: decodesContent))
+          #expect(response.isHit == isHit && (response.text == "plain") == decodesContent)
+        }
+      }
+      #expect(bench.server.requestCount == 2)
+    }
+  #endif
+
   /// A search with a query in its body is another request.
   @Test func bodyOfGetIsNotIgnored() async throws {
     let bench = try CacheBench()

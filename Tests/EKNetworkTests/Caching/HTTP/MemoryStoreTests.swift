@@ -4,15 +4,19 @@ import Testing
 @testable import EKNetwork
 
 struct MemoryStoreTests {
-  private func entry(_ size: Int, vary value: String? = nil, at time: TimeInterval = 0) -> CacheEntry {
+  private func entry(
+    _ size: Int, vary value: String? = nil, at time: TimeInterval = 0, isEncoded: Bool? = nil
+  ) -> CacheEntry {
     var fields = HeaderFieldList([(name: "Cache-Control", value: "max-age=60")])
+    if isEncoded != nil { fields.append("Content-Encoding", "gzip") }
     if value != nil { fields.append("Vary", "A") }
     let request = HeaderFieldList(value.map { ["A": $0] })
     let now = Date(timeIntervalSince1970: time)
     return CacheEntry(
       response: StoredResponse(
         status: 200, reason: "", fields: fields, requestTime: now, responseTime: now,
-        varying: VaryingFields(response: fields, request: request), identity: CachePlanTests.nobody),
+        varying: VaryingFields(response: fields, request: request), identity: CachePlanTests.nobody,
+        isEncoded: isEncoded ?? false),
       body: Data(repeating: 1, count: size))
   }
 
@@ -67,6 +71,18 @@ struct MemoryStoreTests {
     #expect(store.count == 0 && store.cost == 0)
   }
 
+  /// What one request expects is not what the other does. One without a coding is for both.
+  @Test func encodedAndDecodedBodiesAreVariants() {
+    var store = MemoryStore(capacity: 10_000)
+    for isEncoded in [true, false, true] { _ = store.insert(entry(1, isEncoded: isEncoded), at: place("a")) }
+    #expect(store.count == 2)
+    #expect(store.remove(entry(1, isEncoded: true).response, at: place("a")).count == 1)
+    #expect(store.variant(of: entry(1, isEncoded: false).response, at: place("a")) != nil)
+    _ = store.insert(entry(1, isEncoded: true), at: place("a"))
+    #expect(store.insert(entry(2600), at: place("a")).count == 2)
+    #expect(store.count == 0 && store.cost == 0)
+  }
+
   /// RFC 9111 §4, whichever was used last.
   @Test func mostRecentVariantIsFound() {
     var store = MemoryStore(capacity: 1_000_000)
@@ -96,8 +112,7 @@ struct MemoryStoreTests {
     #expect(store.count == 10 && store.cost <= 100_000)
     _ = store.insert(entry(1, vary: "a"), at: place("a"))
     _ = store.insert(entry(1, vary: "b"), at: place("a"))
-    let variant = VaryingFields(selectors: [VaryingFields.Selector(name: "a", value: "b")], language: nil)
-    #expect(store.remove(variant, at: place("a")).count == 1)
+    #expect(store.remove(entry(1, vary: "b").response, at: place("a")).count == 1)
     #expect(store.removeAll(of: "a").count == 1)
     for number in 0..<100 { _ = store.removeAll(of: "\(number)" + String(repeating: "x", count: 9_000)) }
     #expect(store.count == 0 && store.cost == 0 && store.locations.isEmpty)

@@ -49,10 +49,16 @@ final class StoredResponse: Sendable {
   // The last bit of a time is lost in a file, which counts from another year than `Date` does.
   private static let greatestRounding = 1e-5
 
+  /// Returns whether a cache keeps one of the two: they have the same selecting fields (RFC 9111 §4.1), and bodies for
+  /// the same requests, those that decode the content or those that do not.
+  func isSameVariant(as other: StoredResponse) -> Bool {
+    varying.selectors == other.varying.selectors && isEncoded == other.isEncoded
+  }
+
   /// Returns whether this is the same response, rather than an earlier or later one of the same variant.
   func isSame(as other: StoredResponse) -> Bool {
     func isSame(_ time: Date, _ other: Date) -> Bool { abs(time.timeIntervalSince(other)) < Self.greatestRounding }
-    return varying.selectors == other.varying.selectors && isSame(requestTime, other.requestTime)
+    return isSameVariant(as: other) && isSame(requestTime, other.requestTime)
       && isSame(responseTime, other.responseTime)
   }
 
@@ -60,7 +66,7 @@ final class StoredResponse: Sendable {
   /// requested later.
   func supersedes(_ other: StoredResponse, at now: Date) -> Bool {
     // A time in the future is that of a clock that was set back since, and says nothing.
-    varying.selectors == other.varying.selectors
+    isSameVariant(as: other)
       && requestTime.timeIntervalSince(other.requestTime) > Self.greatestRounding
       && requestTime.timeIntervalSince(now) < Self.greatestRounding
   }

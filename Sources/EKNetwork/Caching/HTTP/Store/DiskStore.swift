@@ -139,7 +139,7 @@ final class DiskStore: Sendable {
 
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
-  /// Stores a response, replacing the variant with the same selecting fields. If writing fails, the replaced variant is
+  /// Stores a response, replacing the same variant. If writing fails, the replaced variant is
   /// removed nevertheless.
   @discardableResult
   func store(
@@ -211,11 +211,11 @@ final class DiskStore: Sendable {
     return (record, Data())
   }
 
-  /// Returns the path for a response, and what it replaces: every variant with the same selecting fields, of which two
-  /// processes may have created two, or the oldest variant if there is no free place.
+  /// Returns the path for a response, and what it replaces: the same variant, which two processes may have stored
+  /// twice, or the oldest variant if there is no free place.
   private func slot(for response: StoredResponse, _ name: DiskName) -> (path: String, replaced: [Loaded]) {
     let all = variants(name)
-    let same = all.filter { $0.response.varying.selectors == response.varying.selectors }
+    let same = all.filter { $0.response.isSameVariant(as: response) }
     if let first = same.max(by: { $0.response.responseTime < $1.response.responseTime }) { return (first.path, same) }
     let taken = Set(all.map(\.path))
     if let free = DiskName.variants.lazy.map(name.path).first(where: { !taken.contains($0) }) { return (free, []) }
@@ -223,11 +223,11 @@ final class DiskStore: Sendable {
     return (oldest?.path ?? name.path(0), oldest.map { [$0] } ?? [])
   }
 
-  /// Removes the variant with the selecting fields of a response.
+  /// Removes the same variant as a response.
   ///
   /// - Parameter isOwn: Whether only this response is removed, and not another one that has replaced it.
   func remove(_ response: StoredResponse, at location: CacheLocation, isOwn: Bool = false) {
-    for loaded in variants(DiskName(location)) where loaded.response.varying.selectors == response.varying.selectors {
+    for loaded in variants(DiskName(location)) where loaded.response.isSameVariant(as: response) {
       if !isOwn || loaded.response.isSame(as: response) { remove(loaded.path, loaded.record.bodyFile) }
     }
   }

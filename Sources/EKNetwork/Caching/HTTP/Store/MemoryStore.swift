@@ -46,21 +46,20 @@ struct MemoryStore: Sendable {
     return (variants[position], false)
   }
 
-  /// Returns the response with these selecting fields, which does not count as a use.
-  func response(_ varying: VaryingFields, at location: CacheLocation) -> StoredResponse? {
-    nodes[location.url]?[location.partition]?.variants
-      .first { $0.response.varying.selectors == varying.selectors }?.response
+  /// Returns the response of the same variant as another, which does not count as a use.
+  func variant(of response: StoredResponse, at location: CacheLocation) -> StoredResponse? {
+    nodes[location.url]?[location.partition]?.variants.first { $0.response.isSameVariant(as: response) }?.response
   }
 
   /// The locations of all responses, the least recently used first.
   var locations: [CacheLocation] { uses.all }
 
-  /// Inserts a response, replacing the variant with the same selecting fields. Returns the entries to release.
+  /// Inserts a response, replacing the same variant. Returns the entries to release.
   mutating func insert(_ entry: CacheEntry, at location: CacheLocation) -> [CacheEntry] {
     guard Self.cost(of: entry, at: location) <= greatestCost else {
-      return removeSuperseded(by: entry.response.varying, at: location)
+      return removeSuperseded(by: entry.response, at: location)
     }
-    var released = remove(entry.response.varying, at: location)
+    var released = remove(entry.response, at: location)
     nodes[location.url, default: [:]][location.partition, default: Node()].variants.insert(entry, at: 0)
     add(1, entry, at: location)
     if let variants = nodes[location.url]?[location.partition]?.variants, variants.count > Self.maximumVariants,
@@ -75,9 +74,10 @@ struct MemoryStore: Sendable {
     return released
   }
 
-  mutating func remove(_ varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
+  /// Removes the same variant as a response.
+  mutating func remove(_ response: StoredResponse, at location: CacheLocation) -> [CacheEntry] {
     guard let variants = nodes[location.url]?[location.partition]?.variants,
-      let position = variants.firstIndex(where: { $0.response.varying.selectors == varying.selectors })
+      let position = variants.firstIndex(where: { $0.response.isSameVariant(as: response) })
     else { return [] }
     guard variants.count > 1 else { return remove(location) }
     nodes[location.url]?[location.partition]?.variants.remove(at: position)
@@ -85,12 +85,13 @@ struct MemoryStore: Sendable {
     return [variants[position]]
   }
 
-  /// Removes what would be found here instead of a more recent response with these selecting fields, which is stored
-  /// elsewhere: the variant with the same fields, and those whose `Vary` names others, so that a request may select both.
-  mutating func removeSuperseded(by varying: VaryingFields, at location: CacheLocation) -> [CacheEntry] {
-    let names = varying.selectors.map(\.name)
-    return (nodes[location.url]?[location.partition]?.variants ?? []).map(\.response.varying)
-      .filter { $0.selectors == varying.selectors || $0.selectors.map(\.name) != names }
+  /// Removes what would be found here instead of a more recent response, which is stored elsewhere: that with the same
+  /// selecting fields, and those whose `Vary` names others, so that a request may select both.
+  mutating func removeSuperseded(by response: StoredResponse, at location: CacheLocation) -> [CacheEntry] {
+    let selectors = response.varying.selectors
+    let names = selectors.map(\.name)
+    return (nodes[location.url]?[location.partition]?.variants ?? []).map(\.response)
+      .filter { $0.varying.selectors == selectors || $0.varying.selectors.map(\.name) != names }
       .flatMap { remove($0, at: location) }
   }
 
