@@ -13,6 +13,7 @@
   X(uint64_t, SSL_clear_options, (void *, uint64_t)) \
   X(int, SSL_get_shutdown, (const void *)) \
   X(int, SSL_CTX_set_alpn_protos, (void *, const unsigned char *, unsigned int)) \
+  X(void, SSL_CTX_set_cert_cb, (void *, int (*)(void *, void *), void *)) \
   X(ekn_authorities *, SSL_CTX_get_cert_store, (const void *)) \
   X(void, SSL_CTX_set_cert_store, (void *, ekn_authorities *)) \
   X(int, X509_STORE_up_ref, (ekn_authorities *)) \
@@ -69,6 +70,13 @@ bool ekn_tls_can_share_authorities(void) {
 bool ekn_authorities_retain(ekn_authorities *authorities) { return openssl.X509_STORE_up_ref(authorities) == 1; }
 void ekn_authorities_release(ekn_authorities *authorities) { openssl.X509_STORE_free(authorities); }
 
+static int note_request(void *session, void *of_setup) {
+  ekn_tls_setup *setup = of_setup;
+  (void)session;
+  setup->was_requested = true;
+  return 1;  // Without a certificate.
+}
+
 int ekn_tls_prepare(ekn_easy *easy, void *context, void *of_setup) {
   static const unsigned char names[] = "\x02h2\x08http/1.1";
   const int aborted = 42;
@@ -83,6 +91,8 @@ int ekn_tls_prepare(ekn_easy *easy, void *context, void *of_setup) {
     ekn_authorities *loaded = openssl.SSL_CTX_get_cert_store(context);
     if (loaded && ekn_authorities_retain(loaded)) setup->loaded = loaded;
   }
+  if (setup->notes_request && openssl.SSL_CTX_set_cert_cb)
+    openssl.SSL_CTX_set_cert_cb(context, note_request, setup);
   return 0;
 }
 

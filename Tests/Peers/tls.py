@@ -370,6 +370,7 @@ async def main():
         # In TLS 1.3 the client learns of its rejection only after the handshake.
         context.maximum_version = ssl.TLSVersion.TLSv1_2
         await serve("client-required", answer, context)
+        ports["client-required-1.2"] = refusing(context)
         for protocol in ("http/1.1", "h2"):
             recent = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             recent.load_cert_chain(pathlib.Path(folder) / "good.pem", pathlib.Path(folder) / "good.key")

@@ -30,10 +30,13 @@ typedef struct {
   // Whether what libcurl loads is to be kept, and what it is: a reference.
   bool keeps_authorities;
   ekn_authorities *loaded;
+  // Whether it is to be noted that the server has asked for a certificate of the client, and whether it has.
+  bool notes_request;
+  bool was_requested;
 } ekn_tls_setup;
 // A callback of libcurl's (CURLOPT_SSL_CTX_FUNCTION) with such a setup.
 int ekn_tls_prepare(ekn_easy *easy, void *context, void *setup);
-// Sets it for a connection. The setup must outlive its opening.
+// Sets it for a connection, which the setup must outlive.
 int ekn_easy_prepare_tls(ekn_easy *easy, ekn_tls_setup *setup);
 // Makes libcurl load nobody's certificate for a connection that gets its authorities from its setup.
 void ekn_easy_load_no_authorities(ekn_easy *easy);

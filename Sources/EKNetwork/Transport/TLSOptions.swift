@@ -38,8 +38,8 @@ public struct TLSOptions: Sendable, Hashable {
   public var pinnedPublicKeys: Set<String>
   /// The certificate to present to servers that request one, but not to another origin, to which a redirect or
   /// middleware leads. Where libcurl uses OpenSSL, a server that refuses it fails the request with
-  /// `URLError.clientCertificateRejected`, and one that speaks TLS 1.3 and requires a certificate, of a client without,
-  /// with `URLError.clientCertificateRequired`. Defaults to `nil`.
+  /// `URLError.clientCertificateRejected`, and one that requires a certificate, of a client without, with
+  /// `URLError.clientCertificateRequired`. Defaults to `nil`.
   public var clientCertificate: ClientCertificate?
   /// The oldest version of TLS that is spoken. A server that speaks only older ones fails the request with
   /// `URLError.secureConnectionFailed`. Defaults to `nil`: the system's own, today TLS 1.2 nearly everywhere.

@@ -101,6 +101,24 @@
       #expect(refusal?.code == row.expected, "\(refusal?.localizedDescription ?? "")")
     }
 
+    /// Its alert only says that the handshake has failed. One that refuses the certificate says so.
+    @Test(
+      "A server that requires a client certificate in TLS 1.2 is understood",
+      .enabled(if: TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL") == true))
+    func missingClientCertificate() async throws {
+      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      let transport = TransportSelection.transport(
+        for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
+      let error = await #expect(throws: URLError.self) { try await text(transport, peer.url("client-required-1.2")) }
+      #expect(error?.code == .clientCertificateRequired, "\(error?.localizedDescription ?? "")")
+      var options = WebSocketOptions()
+      options.tls = tls
+      let refusal = await #expect(throws: URLError.self) {
+        try await WebSocket.connect(to: peer.url("client-required-1.2", scheme: "wss"), options: options)
+      }
+      #expect(refusal?.code == .clientCertificateRequired, "\(refusal?.localizedDescription ?? "")")
+    }
+
     /// libcurl keeps the first error only: that of sending, or of asking for the address of a server that has gone.
     @Test(
       "An alert is received although the server has reset the connection",

@@ -21,6 +21,8 @@
       var socketPath: String?
       /// Whether the connection was to lead through a proxy.
       var hasProxy = false
+      /// Whether the server has asked for a certificate of the client, and there is none.
+      var lacksCertificate = false
     }
 
     /// `CURLE_FAILED_INIT`, for a lack of memory or descriptors.
@@ -46,9 +48,8 @@
     /// Returns the error for the user: the code that an Apple developer expects, with libcurl's message.
     static func urlError(_ failure: Failure, url: URL?) -> URLError {
       let code = urlErrorCode(failure)
-      let isHandshakeLoss = failure.code == handshakeFailure && code == .networkConnectionLost
       // Only the opening of a connection has a limit of libcurl's.
-      let isUnsent = isHandshakeLoss || failure.code == timeLimit
+      let isUnsent = failure.code == handshakeFailure || failure.code == timeLimit
       return URLError(code, url: url, description: text(failure), cause: isUnsent ? UnsentRequestError() : nil)
     }
 
@@ -164,7 +165,10 @@
     /// In TLS 1.3 the client has finished its handshake before (RFC 8446 §2): the alert comes in place of the response.
     var certificateRefusal: URLError.Code? {
       guard [CurlError.handshakeFailure, 55, 56].contains(code) else { return nil }
-      return Self.alerts.first { text.contains($0.text) }?.code
+      // TLS 1.2 has no alert of its own for it (RFC 5246 §7.4.6).
+      if lacksCertificate, text.contains("alert handshake failure") { return .clientCertificateRequired }
+      let refusal = Self.alerts.first { text.contains($0.text) }?.code
+      return lacksCertificate && refusal != nil ? .clientCertificateRequired : refusal
     }
 
     /// Returns what to report if receiving has failed in this way after sending has failed. An alert says why the server ends
@@ -184,15 +188,18 @@
       default: return "The server does not accept the client certificate, or that there is none (\(text))"
       }
       if let refusal = URLError.proxyRefusal(text) { return refusal }
+      if proxyStatus >= 300, [7, 56].contains(code) {
+        return "The proxy refuses the connection with the status \(proxyStatus) (\(text))"
+      }
       switch code {
       case 7:
-        if let socketPath {
-          let reason = systemError == 0 ? text : String(cString: strerror(Int32(truncatingIfNeeded: systemError)))
-          return "Failed to connect to the socket \(socketPath): \(reason)"
-        }
+        let reason = systemError == 0 ? nil : String(cString: strerror(Int32(truncatingIfNeeded: systemError)))
+        if let socketPath { return "Failed to connect to the socket \(socketPath): \(reason ?? text)" }
         // Otherwise the proxy was reached, and opened no tunnel.
-        let isProxy = hasProxy && proxyStatus == 0 && !text.contains("CONNECT")
-        return isProxy ? "The proxy cannot be reached: \(text)" : nil
+        guard !text.contains("CONNECT") else { return nil }
+        // Most versions of libcurl only say that the server cannot be connected to.
+        let full = reason.flatMap { text.contains($0) ? nil : "\(text) (\($0))" } ?? text
+        return hasProxy && proxyStatus == 0 ? "The proxy cannot be reached: \(full)" : full
       case 60 where proxyVerifyResult != 0: return "The certificate of the proxy is refused (\(text))"
       case CurlError.handshakeFailure where Self.plainPeer.contains(where: text.contains):
         return "The server\(hasProxy ? ", or its proxy," : "") does not speak TLS on this port (\(text))"

@@ -74,10 +74,11 @@
       settings.set(.httpVersion, Int(EKN_HTTP_VERSION_1_1))
       let route = endpoint.route
       // A proxy with TLS, and the server that looks up names, would be prepared in the same way.
-      if capabilities.sharesAuthorities, endpoint.isSecure, endpoint.proxy?.isSecure != true, route.dnsOverHTTPS == nil
-      {
+      let isServerOnly = endpoint.isSecure && endpoint.proxy?.isSecure != true && route.dnsOverHTTPS == nil
+      if capabilities.sharesAuthorities, isServerOnly {
         authorities = capabilities.authorities.version(with: endpoint.tls)
       }
+      setup.pointee.notes_request = isServerOnly && endpoint.tls?.clientCertificate == nil
       setup.pointee.offers_http2 = endpoint.offersHTTP2
       setup.pointee.authorities = authorities.flatMap { SharedAuthorities.ofProcess.reference(to: $0) }
       setup.pointee.keeps_authorities = authorities != nil
@@ -131,7 +132,11 @@
     }
 
     /// Returns why the connection could not be opened, as libcurl reports it.
-    func failure(code: Int) -> CurlError.Failure { CurlError.Failure(code: code, of: easy, errorText: errorText) }
+    func failure(code: Int) -> CurlError.Failure {
+      var failure = CurlError.Failure(code: code, of: easy, errorText: errorText)
+      failure.lacksCertificate = setup.pointee.was_requested
+      return failure
+    }
 
     /// Prefers an alert of TLS, which may still be received, to an error that came before it (RFC 8446 §6.2).
     func noteAlerts() { ekn_easy_note_alerts(easy, errorText) }

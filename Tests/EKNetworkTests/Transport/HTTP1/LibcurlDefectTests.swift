@@ -143,6 +143,19 @@
       #expect(error.localizedDescription.contains(row.part), "\(error.localizedDescription)")
     }
 
+    /// In TLS 1.2 a server says only that the handshake has failed (RFC 5246 §7.4.6), or that the certificate is bad.
+    @Test(arguments: ["sslv3 alert handshake failure", "sslv3 alert bad certificate"])
+    func missingCertificateIsToldApart(_ alert: String) {
+      var failure = CurlError.Failure(code: 35, text: "error:0A000410:SSL routines::\(alert)")
+      #expect(CurlError.urlErrorCode(failure) != .clientCertificateRequired)
+      failure.lacksCertificate = true
+      let error = CurlError.urlError(failure, url: nil)
+      #expect(error.code == .clientCertificateRequired && UnsentRequestError.isCause(of: error))
+      #expect(error.localizedDescription.hasPrefix("The server requires a client certificate"))
+      failure.text = "error:0A00010B:SSL routines::wrong version number"
+      #expect(CurlError.urlErrorCode(failure) == .secureConnectionFailed)
+    }
+
     /// The server resets a connection that it ends with an alert, if it has not read everything.
     @Test(arguments: [
       "OpenSSL SSL_read: error:0A000438:SSL routines::tlsv1 alert internal error, errno 0",
@@ -165,6 +178,14 @@
       failure.text = "Proxy CONNECT aborted"
       #expect(CurlError.text(failure) == failure.text)
       failure = CurlError.Failure(code: 7, text: "Tunnel failed, response 403", proxyStatus: 403, hasProxy: true)
+      #expect(
+        CurlError.text(failure) == "The proxy refuses the connection with the status 403 (Tunnel failed, response 403)")
+      failure.code = 56
+      #expect(
+        CurlError.text(failure).contains("the status 403") && CurlError.urlErrorCode(failure) == .cannotConnectToHost)
+      failure = CurlError.Failure(code: 7, text: "Couldn't connect to server", systemError: Int(ECONNREFUSED))
+      #expect(CurlError.text(failure) == "Couldn't connect to server (Connection refused)")
+      failure.text = "Failed to connect to h port 80: Connection refused"
       #expect(CurlError.text(failure) == failure.text)
       failure = CurlError.Failure(code: 7, text: "refused", systemError: Int(EACCES), socketPath: "/a.sock")
       #expect(CurlError.text(failure) == "Failed to connect to the socket /a.sock: Permission denied")
