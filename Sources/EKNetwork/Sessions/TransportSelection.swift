@@ -130,7 +130,9 @@ struct UnavailableTransport: Transport {
   let sessionSettings = SessionSettings.opaque()
   var connectionSettings: ConnectionSettings { ConnectionSettings(trust: .unavailable(error), route: route) }
 
-  func start(_ request: TransportRequest) async throws -> TransportResponse { throw error }
+  func start(_ request: TransportRequest) async throws -> TransportResponse {
+    throw error.replacingURL(with: request.sent.url)
+  }
 }
 
 /// A transport over any `URLSessionProtocol` that is not a `URLSession`: a mock in tests, or a custom session.

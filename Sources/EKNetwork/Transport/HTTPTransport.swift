@@ -76,10 +76,15 @@
     // Not inlined into the frame of `start(_:)`, which is kept while the request waits: see ``RequestRunner``.
     @inline(never)
     private func transfer(for request: TransportRequest, onlyConnects: Bool = false) throws -> Transfer {
-      var prepared = try prepare(request)
-      prepared.onlyConnects = onlyConnects
-      guard let eventLoop = eventLoops.loop(for: prepared.origin) else { throw EventLoops.startError }
-      return Transfer(prepared, eventLoop: eventLoop)
+      do {
+        var prepared = try prepare(request)
+        prepared.onlyConnects = onlyConnects
+        guard let eventLoop = eventLoops.loop(for: prepared.origin) else { throw EventLoops.startError }
+        return Transfer(prepared, eventLoop: eventLoop)
+      } catch let error as URLError where error.failingURL == nil {
+        // An option knows no request.
+        throw error.replacingURL(with: request.sent.url)
+      }
     }
 
     private func prepare(_ request: TransportRequest) throws -> PreparedRequest {

@@ -62,14 +62,15 @@ public final class WebSocket: Sendable, AsyncSequence {
     let request = sent.urlRequest
     let nonce = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let handshake = try HandshakeRequest(request, protocols: protocols, options: options, nonce: nonce)
-    let transport = try ByteTransports.make(handshake.address, options)
+    let transport: any ByteTransport
     let agreement: HandshakeResponse.Agreement
     do {
+      transport = try ByteTransports.make(handshake.address, options)
       agreement = try await Handshake.run(handshake, on: transport, options: options) { lines in
         cookies.store(setCookieLines: lines, for: sent.url, request: sent)
       }
     } catch let error as URLError {
-      // The transport knows only the host and the port.
+      // The transport knows only the host and the port, and an option nothing of them.
       throw error.replacingURL(with: request.url)
     }
     let connection = WebSocketConnection(transport, agreement: agreement, options: options)
