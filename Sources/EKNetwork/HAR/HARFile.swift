@@ -1,16 +1,12 @@
 import Foundation
 
-/// A HAR file of any origin, as far as a replay needs it. What other tools leave out is optional.
+/// A HAR file of any origin, as far as a replay needs it. What other tools leave out is optional. The properties have the names
+/// of the file.
 struct HARFile: Decodable {
   struct Log: Decodable {
     var entries: [ReadEntry]
     /// Only in files of this library.
-    var redaction: HARRedaction?
-
-    enum CodingKeys: String, CodingKey {
-      case entries
-      case redaction = "_redaction"
-    }
+    var _redaction: HARRedaction?
   }
 
   /// An entry, or the reason why it is none: one odd entry of a tool does not make the others worthless.
@@ -30,12 +26,7 @@ struct HARFile: Decodable {
     var request: Request
     var response: Response
     /// Playwright's mark of a request that its page aborted, maybe after the response's head.
-    var wasAborted: Bool?
-
-    enum CodingKeys: String, CodingKey {
-      case request, response
-      case wasAborted = "_wasAborted"
-    }
+    var _wasAborted: Bool?
   }
 
   /// A header field. Some tools write fields without a value.
@@ -56,27 +47,15 @@ struct HARFile: Decodable {
     var headers: [Field]?
     var postData: PostData?
     var bodySize: Double?
-    var fingerprints: [String: String]?
-
-    enum CodingKeys: String, CodingKey {
-      case method, url, headers, postData, bodySize
-      case fingerprints = "_fingerprints"
-    }
+    var _fingerprints: [String: String]?
   }
 
   struct PostData: Decodable {
     var mimeType: String?
     var text: String?
-    var encoding: String?
-    var digest: String?
-    var isOmitted: Bool?
-
-    enum CodingKeys: String, CodingKey {
-      case mimeType, text
-      case encoding = "_encoding"
-      case digest = "_digest"
-      case isOmitted = "_omitted"
-    }
+    var _encoding: String?
+    var _digest: String?
+    var _omitted: Bool?
   }
 
   struct Response: Decodable {
@@ -88,15 +67,9 @@ struct HARFile: Decodable {
     /// -1 or missing if it is unknown.
     var bodySize: Double?
     /// The failure that ended the body, from browsers and this library.
-    var error: String?
+    var _error: String?
     /// The same from Playwright.
-    var failureText: String?
-
-    enum CodingKeys: String, CodingKey {
-      case status, statusText, headers, content, bodySize
-      case error = "_error"
-      case failureText = "_failureText"
-    }
+    var _failureText: String?
   }
 
   struct Content: Decodable {
@@ -104,14 +77,8 @@ struct HARFile: Decodable {
     var size: Double?
     var text: String?
     var encoding: String?
-    var pieces: [Int]?
-    var isTruncated: Bool?
-
-    enum CodingKeys: String, CodingKey {
-      case size, text, encoding
-      case pieces = "_pieces"
-      case isTruncated = "_truncated"
-    }
+    var _pieces: [Int]?
+    var _truncated: Bool?
   }
 
   var log: Log

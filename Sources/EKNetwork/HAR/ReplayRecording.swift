@@ -132,11 +132,11 @@ extension ReplayEntry {
     let fields = Self.fields(entry.request.headers)
     request = HARRequest(
       method: entry.request.method, url: redaction.url(url), fields: fields,
-      fingerprints: isOwn ? entry.request.fingerprints ?? [:] : HARRequest.fingerprints(fields, redaction),
+      fingerprints: isOwn ? entry.request._fingerprints ?? [:] : HARRequest.fingerprints(fields, redaction),
       body: try HARRequestBody(entry.request, redaction: redaction))
 
     let failure =
-      entry.response.error ?? entry.response.failureText ?? (entry.wasAborted == true ? "aborted" : nil)
+      entry.response._error ?? entry.response._failureText ?? (entry._wasAborted == true ? "aborted" : nil)
     let error = failure.map { ReplaySession.Failure.error(named: $0) }
     let status = entry.response.status ?? 0
     guard status >= 200 else {
@@ -180,11 +180,11 @@ extension ReplayEntry {
       return ([], hasNone || size == 0 && entry.response.bodySize ?? 0 <= 0)
     }
     let data = try HARFile.bytes(text, encoding: content.encoding, of: "response.content")
-    let isComplete = content.isTruncated != true
+    let isComplete = content._truncated != true
     guard !data.isEmpty else { return ([], isComplete) }
     var pieces: [Data] = []
     var rest = data[...]
-    for size in content.pieces ?? [] {
+    for size in content._pieces ?? [] {
       guard (0...rest.count).contains(size) else { throw .init("response.content._pieces are not those of the text") }
       if size > 0 { pieces.append(Data(rest.prefix(size))) }
       rest = rest.dropFirst(size)
@@ -204,10 +204,10 @@ extension HARRequestBody {
       return
     }
     let type = body.mimeType ?? ""
-    if body.digest != nil || body.isOmitted == true || body.text == nil {
-      self.init(type: type, size: size, digest: body.digest)
+    if body._digest != nil || body._omitted == true || body.text == nil {
+      self.init(type: type, size: size, digest: body._digest)
     } else {
-      let data = try HARFile.bytes(body.text ?? "", encoding: body.encoding, of: "request.postData")
+      let data = try HARFile.bytes(body.text ?? "", encoding: body._encoding, of: "request.postData")
       guard !data.isEmpty else { return nil }
       self.init(data, type: type, redaction: redaction)
     }

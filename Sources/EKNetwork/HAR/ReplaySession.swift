@@ -35,7 +35,7 @@ public final class ReplaySession: URLSessionProtocol, URLSessionStreamingProtoco
   /// - Throws: ``HARError``.
   public init(har data: Data, maximumSize: Int = 64 * 1024 * 1024) throws(HARError) {
     let log = try HARFile.read(data, limit: maximumSize).log
-    let own = log.redaction
+    let own = log._redaction
     // Each digest hashes the salt.
     guard own?.salt.utf8.count ?? 0 <= Self.maximumSalt else {
       throw .notHAR(reason: "log._redaction.salt is too long")
