@@ -3,11 +3,6 @@ import Foundation
 /// A recording, and which of its responses have been used. Decides which response a request gets: one that was recorded
 /// for a matching request, each only once.
 struct ReplayRecording {
-  enum Outcome {
-    case entry(ReplayEntry)
-    case unexpected(ReplaySession.UnexpectedRequest)
-  }
-
   /// Fields that determine the response: they are compared although they do not identify the client.
   private static let conditions = [
     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -44,19 +39,19 @@ struct ReplayRecording {
   func contains(url: String) -> Bool { urls.contains(url) }
 
   /// Returns the next response that was recorded for a matching request.
-  mutating func next(_ request: HARRequest) -> Outcome {
+  mutating func next(_ request: HARRequest) throws(ReplaySession.UnexpectedRequest) -> ReplayEntry {
     var candidates = places[request.line] ?? []
-    guard !candidates.isEmpty else { return unexpected(request, .notRecorded) }
+    guard !candidates.isEmpty else { throw unexpected(request, .notRecorded) }
     candidates.removeAll { !HARRequestBody.isSame(entries[$0].request.body, request.body) }
-    guard !candidates.isEmpty else { return unexpected(request, .otherBody) }
+    guard !candidates.isEmpty else { throw unexpected(request, .otherBody) }
     for name in Self.conditions {
       candidates.removeAll { entries[$0].request.fields.value(name) != request.fields.value(name) }
     }
-    guard !candidates.isEmpty else { return unexpected(request, .otherFields) }
+    guard !candidates.isEmpty else { throw unexpected(request, .otherFields) }
     narrowByFields(&candidates, request)
     narrowBySecrets(&candidates, request)
-    guard !candidates.isEmpty else { return unexpected(request, .otherCredentials) }
-    guard let index = candidates.first(where: { !isUsed[$0] }) else { return unexpected(request, .usedUp) }
+    guard !candidates.isEmpty else { throw unexpected(request, .otherCredentials) }
+    guard let index = candidates.first(where: { !isUsed[$0] }) else { throw unexpected(request, .usedUp) }
     isUsed[index] = true
     for name in knownSecrets.keys {
       let recorded = entries[index].request.fingerprints[name] ?? ""
@@ -64,7 +59,7 @@ struct ReplayRecording {
         owners[name, default: [:]][recorded] = request.fingerprints[name] ?? ""
       }
     }
-    return .entry(entries[index])
+    return entries[index]
   }
 
   /// Keeps only candidates with the same value of a field, if there are any. A value that was never recorded, such as a
@@ -103,10 +98,11 @@ struct ReplayRecording {
     }
   }
 
-  private func unexpected(_ request: HARRequest, _ reason: ReplaySession.UnexpectedRequest.Reason) -> Outcome {
+  private func unexpected(
+    _ request: HARRequest, _ reason: ReplaySession.UnexpectedRequest.Reason
+  ) -> ReplaySession.UnexpectedRequest {
     let recorded = entries.indices.map { entries[$0].request.line + (isUsed[$0] ? " (used)" : "") }
-    return .unexpected(
-      ReplaySession.UnexpectedRequest(request: request.line, reason: reason, recorded: recorded))
+    return ReplaySession.UnexpectedRequest(request: request.line, reason: reason, recorded: recorded)
   }
 }
 

@@ -188,12 +188,7 @@ struct ReplayTransport: Transport {
     try Task.checkCancellation()
     let url = request.sent.url
     let given = HARRequest(request.sent.urlRequest, redaction: redaction)
-    let entry: ReplayEntry
-    switch recording.withLock({ $0.next(given) }) {
-    case .entry(let found): entry = found
-    case .unexpected(let error): throw error
-    }
-    let response = try entry.response.get()
+    let response = try recording.withLock { try $0.next(given) }.response.get()
     guard
       let head = ResponseHead.make(
         status: response.status, reason: response.reason, fields: response.fields, url: url)
