@@ -140,23 +140,21 @@ extension URLRequest {
 
 /// Allows one `next` of a call at a time to use the caller's request, and none after the call has ended.
 final class CallGate: Sendable {
-  private struct State {
-    var cancel: (@Sendable () -> Void)?
-    var isClosed = false
-    var closing: CheckedContinuation<Void, Never>?
-  }
-
-  private let state = Locked(State())
+  /// Cancels the work that is under way and waits for its end; `nil` if there is none.
+  private let state = Locked<(end: (@Sendable () async -> Void)?, isClosed: Bool)>((nil, false))
 
   /// Runs the work of one `next`, which is cancelled when its task is cancelled or the call has ended.
   func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let task = try state.withLock { state in
-      guard state.cancel == nil, !state.isClosed else { throw NetworkMiddlewareError.overlappingCalls }
+      guard state.end == nil, !state.isClosed else { throw NetworkMiddlewareError.overlappingCalls }
       let task = Task {
-        defer { self.leave() }
+        defer { self.state.withLock { $0.end = nil } }
         return try await work()
       }
-      state.cancel = { task.cancel() }
+      state.end = {
+        task.cancel()
+        _ = await task.result
+      }
       return task
     }
     return try await withTaskCancellationHandler {
@@ -166,24 +164,14 @@ final class CallGate: Sendable {
     }
   }
 
-  private func leave() {
-    state.withLock { state in
-      state.cancel = nil
-      return state.closing.take()
-    }?.resume()
-  }
-
   /// Closes the gate and waits until the request, which is only borrowed, is no longer in use. Work that middleware has
   /// left running in its own task is cancelled.
   func close() async {
-    await withCheckedContinuation { continuation in
-      let cancel = state.withLock { state in
-        state.isClosed = true
-        if state.cancel != nil { state.closing = continuation }
-        return state.cancel
-      }
-      if let cancel { cancel() } else { continuation.resume() }
+    let end = state.withLock { state in
+      state.isClosed = true
+      return state.end
     }
+    await end?()
   }
 }
 
