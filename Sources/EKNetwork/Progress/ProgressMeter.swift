@@ -180,36 +180,24 @@ final class ProgressReporter: Sendable {
     request = progress.reset()
   }
 
-  /// A transport calls it with the number of body bytes sent so far.
-  func sent(_ bytes: Int64, of total: Int64?) {
-    let now = now()
-    perform(meter.withLock { $0.sent(bytes, of: total, at: now) })
-  }
+  func sent(_ bytes: Int64, of total: Int64?) { perform { $0.sent(bytes, of: total, at: $1) } }
 
-  /// A transport calls it with the number of body bytes received so far.
-  func received(_ bytes: Int64, of total: Int64?) {
-    let now = now()
-    perform(meter.withLock { $0.received(bytes, of: total, at: now) })
-  }
+  func received(_ bytes: Int64, of total: Int64?) { perform { $0.received(bytes, of: total, at: $1) } }
 
   func restarted() { meter.withLock { $0.restarted() } }
 
   /// Marks the request as successful. On Linux the progress is 1 when this returns.
-  func succeeded() { perform(meter.withLock { $0.succeeded() }) }
+  func succeeded() { perform { meter, _ in meter.succeeded() } }
 
-  /// Called outside the lock: two threads may arrive here out of order, and the later update is kept.
-  private func perform(_ action: ProgressMeter.Action) {
-    switch action {
+  private func perform(_ change: (inout ProgressMeter, ContinuousClock.Instant) -> ProgressMeter.Action) {
+    let now = now()
+    // What follows is outside the lock: two threads may arrive there out of order, and the later update is kept.
+    switch meter.withLock({ change(&$0, now) }) {
     case .none: break
     case .publish(var update):
       update.request = request
       progress.advance(to: update)
-    case .flush(let delay):
-      schedule(delay) { [weak self] in
-        guard let self else { return }
-        let now = self.now()
-        self.perform(self.meter.withLock { $0.flush(at: now) })
-      }
+    case .flush(let delay): schedule(delay) { [weak self] in self?.perform { $0.flush(at: $1) } }
     }
   }
 
