@@ -174,10 +174,8 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
   private struct State {
     var current: Version
     var isFinished = false
-    var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
-    var nextWaiter: UInt64 = 0
-
-    mutating func takeWaiters() -> [UInt64: CheckedContinuation<Void, any Error>] { exchange(&waiters, with: [:]) }
+    var waiters = WaiterQueue<Void>()
+    var lastWaiter: UInt64 = 0
   }
 
   private let state: Locked<State>
@@ -192,23 +190,23 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   /// Changes the value, and resumes the waiting tasks if it differs. `change` runs under the lock.
   func update(_ change: (inout Value) -> Void) {
-    let waiters: [UInt64: CheckedContinuation<Void, any Error>] = state.withLock { state in
+    let waiters: [CheckedContinuation<Void, any Error>] = state.withLock { state in
       let old = state.current.value
       change(&state.current.value)
-      guard state.current.value != old else { return [:] }
+      guard state.current.value != old else { return [] }
       state.current.version += 1
-      return state.takeWaiters()
+      return state.waiters.removeAll()
     }
-    for waiter in waiters.values { waiter.resume() }
+    for waiter in waiters { waiter.resume() }
   }
 
   /// Ends every iteration, after the last value.
   func finish() {
     let waiters = state.withLock { state in
       state.isFinished = true
-      return state.takeWaiters()
+      return state.waiters.removeAll()
     }
-    for waiter in waiters.values { waiter.resume() }
+    for waiter in waiters { waiter.resume() }
   }
 
   /// Returns the newest value once its version differs from `version`; `nil` at the end or when the task is cancelled.
@@ -225,17 +223,17 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
   }
 
   private func change(after version: UInt64?, isolation: isolated (any Actor)?) async {
-    let waiter = state.withLock { $0.nextWaiter.increment() }
+    let waiter = state.withLock { $0.lastWaiter.increment() }
     try? await withCancellableContinuation { continuation in
       let isReady = state.withLock { state in
         if state.isFinished || state.current.version != version { return true }
-        state.waiters[waiter] = continuation
+        state.waiters.append(continuation, id: waiter)
         return false
       }
       if isReady { continuation.resume() }
       return !isReady
     } leave: { [state] in
-      state.withLock { $0.waiters.removeValue(forKey: waiter) }
+      state.withLock { $0.waiters.remove(waiter) }
     }
   }
 }
