@@ -22,7 +22,7 @@ public actor PrismResponseCache {
   /// Creates a cache that measures time by `clock`.
   public init<C: Clock>(maxSize: Int = 100, clock: C) where C.Duration == Duration {
     self.maxSize = max(maxSize, 0)
-    time = ElapsedTime(of: clock)
+    time = clock.stopwatch()
     entries = ExpiringLRU(capacity: maxSize)
   }
 

@@ -29,13 +29,10 @@ struct ContinuousInstant: Comparable, Sendable {
   static func < (instant: ContinuousInstant, other: ContinuousInstant) -> Bool { instant.sinceStart < other.sinceStart }
 }
 
+/// The time of a clock since this was created.
 struct ElapsedTime: Sendable {
-  private let elapsed: @Sendable () -> Duration
-
-  init<C: Clock>(of clock: C) where C.Duration == Duration {
-    let start = clock.now
-    elapsed = { start.duration(to: clock.now) }
-  }
+  fileprivate let elapsed: @Sendable () -> Duration
+  let sleep: @Sendable (_ until: Duration) async throws -> Void
 
   var duration: Duration { elapsed() }
   var nanoseconds: UInt64 { elapsed().clampedNanoseconds }
@@ -43,7 +40,12 @@ struct ElapsedTime: Sendable {
 
 extension Clock where Duration == Swift.Duration {
   /// Starts measuring. A method of the protocol, because calling one opens an existential clock.
-  func stopwatch() -> ElapsedTime { ElapsedTime(of: self) }
+  func stopwatch() -> ElapsedTime {
+    let start = now
+    return ElapsedTime(elapsed: { start.duration(to: now) }) {
+      try await sleep(until: start.advanced(by: $0), tolerance: nil)
+    }
+  }
 }
 
 extension Duration {

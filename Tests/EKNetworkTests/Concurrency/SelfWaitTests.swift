@@ -287,7 +287,7 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func requestInsideAdmittedOneDoesNotWait(isAttempt: Bool) async throws {
-    let limiter = RateLimiter(RateLimitRules(maximumWait: .seconds(3_600)), clock: RateLimitClock(ManualClock()))
+    let limiter = RateLimiter(RateLimitRules(maximumWait: .seconds(3_600)), clock: ManualClock().stopwatch())
     let manager = manager
     let middleware: [any NetworkMiddleware] = [limiter, authorizing(manager)]
     if isAttempt { manager.attemptMiddleware = middleware } else { manager.middleware = middleware }

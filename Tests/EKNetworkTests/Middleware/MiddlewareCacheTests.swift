@@ -125,7 +125,7 @@ struct MiddlewareCacheTests {
 
   @Test(arguments: [false, true]) func storedResponsesDoNotCountTowardsRateLimit(isAttempt: Bool) async throws {
     let rules = RateLimitRules(requests: 1, period: .seconds(1), maximumWait: .zero)
-    let limiter = RateLimiter(rules, clock: RateLimitClock(ManualClock()))
+    let limiter = RateLimiter(rules, clock: ManualClock().stopwatch())
     let adapter = client(.adapter, isAttempt: isAttempt, [limiter]).adapter
     let request = server.teapot { $0.cacheInterval = 60 }
     #expect(try await adapter.request(on: request).id == 1)

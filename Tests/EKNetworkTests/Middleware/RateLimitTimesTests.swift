@@ -16,7 +16,7 @@ struct RateLimitTimesTests {
   }
 
   @Test func originWithoutLimitsIsForgotten() async throws {
-    let line = RateLimitLine(RateLimitRules(), clock: RateLimitClock(ManualClock()))
+    let line = RateLimitLine(RateLimitRules(), clock: ManualClock().stopwatch())
     let url = try #require(URL(string: "http://a.example/"))
     let key = RateLimitLine.Key(origin: try #require(Origin(url)), client: nil)
     let first = try await line.enter(key)

@@ -23,7 +23,7 @@ struct RateLimiterTests {
   ) -> RateLimiter {
     let rules = RateLimitRules(
       requests: requests, period: .seconds(1), maximumWait: wait, maximumWaiting: waiting)
-    return RateLimiter(rules, clock: RateLimitClock(clock), client: client)
+    return RateLimiter(rules, clock: clock.stopwatch(), client: client)
   }
 
   /// Waits until `sent` requests have got their responses and `waiting` requests wait.

@@ -128,10 +128,10 @@ final class RateLimitLine: Sendable {
   static let maximumKeys = 1_000
 
   private let rules: RateLimitRules
-  private let clock: RateLimitClock
+  private let clock: ElapsedTime
   private let book = Locked(Book())
 
-  init(_ rules: RateLimitRules, clock: RateLimitClock) {
+  init(_ rules: RateLimitRules, clock: ElapsedTime) {
     self.rules = rules
     self.clock = clock
   }
@@ -216,7 +216,7 @@ final class RateLimitLine: Sendable {
   private func admit(
     _ key: Key, _ arrive: (inout RateLimitState, _ now: Duration) -> Arrival
   ) -> (arrival: Arrival, generation: Int)? {
-    let now = clock.now()
+    let now = clock.duration
     return book.withLock { book in
       guard makeRoom(for: key, in: &book, at: now) else { return nil }
       let arrival = arrive(&book.entries[key, default: Entry(state: RateLimitState(rules))].state, now)
@@ -233,7 +233,7 @@ final class RateLimitLine: Sendable {
   /// Changes the entry of a key, then releases the requests that may be sent, and sets the timer for the next one.
   @discardableResult
   private func change<Value>(_ key: Key, _ change: (inout Entry, _ now: Duration) -> Value) -> Value {
-    let now = clock.now()
+    let now = clock.duration
     var released: [(waiter: Waiter, refusedFor: Duration?)] = []
     var oldTimer: Task<Void, Never>?
     let (value, generation) = book.withLock { book in

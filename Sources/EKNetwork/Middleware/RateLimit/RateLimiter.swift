@@ -84,11 +84,11 @@ public final class RateLimiter: NetworkMiddleware {
     let rules = RateLimitRules(
       requests: requests, period: period, maximumWait: maximumWait, maximumWaiting: maximumWaiting,
       longestPause: longestPause)
-    self.init(rules, clock: RateLimitClock(ContinuousClock()), client: client)
+    self.init(rules, clock: ContinuousClock().stopwatch(), client: client)
   }
 
   /// Creates a rate limiter with a custom clock, for tests.
-  init(_ rules: RateLimitRules, clock: RateLimitClock, client: (@Sendable (URLRequest) -> String)? = nil) {
+  init(_ rules: RateLimitRules, clock: ElapsedTime, client: (@Sendable (URLRequest) -> String)? = nil) {
     line = RateLimitLine(rules, clock: clock)
     self.client = client
   }
@@ -173,17 +173,5 @@ extension RateLimitReport {
         ["hit", "detail=stale-if-error"].contains($0.trimmingBlanks())
       }
     }
-  }
-}
-
-/// A type-erased clock for a rate limiter, whose times are durations since it was created.
-struct RateLimitClock: Sendable {
-  let now: @Sendable () -> Duration
-  let sleep: @Sendable (_ until: Duration) async throws -> Void
-
-  init<C: Clock>(_ clock: C) where C.Duration == Duration {
-    let start = clock.now
-    now = { start.duration(to: clock.now) }
-    sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
   }
 }
