@@ -4,22 +4,28 @@ import Foundation
 private enum Hashing {
   private static let digits = Array("0123456789abcdef".utf8)
 
-  /// Calls `add` with the blocks of a message, padded with a one bit, zeros up to 56 bytes of the last block, and the length
-  /// in bits (FIPS 180-4 §5.1.1, RFC 1321 §3.1).
-  static func blocks(_ message: [UInt8], isBigEndian: Bool = true, _ add: (ArraySlice<UInt8>) -> Void) {
+  /// Adds to a state the words of each block of a message, which is padded with a one bit, zeros up to 56 bytes of the last
+  /// block, and the length in bits (FIPS 180-4 §5.1.1, RFC 1321 §3.1).
+  static func hash(
+    _ message: [UInt8], from initial: [UInt32], isBigEndian: Bool = true,
+    _ add: (_ words: [UInt32], _ state: inout [UInt32]) -> Void
+  ) -> [UInt32] {
     var bytes = message
     bytes.append(0x80)
     bytes.append(contentsOf: repeatElement(0, count: (120 - bytes.count % 64) % 64))
     let length = UInt64(message.count) * 8
     withUnsafeBytes(of: isBigEndian ? length.bigEndian : length.littleEndian) { bytes.append(contentsOf: $0) }
-    for start in stride(from: 0, to: bytes.count, by: 64) { add(bytes[start..<start + 64]) }
-  }
-
-  /// Returns the big-endian words of a block.
-  static func words(_ block: ArraySlice<UInt8>) -> [UInt32] {
-    block.withUnsafeBytes { bytes in
-      (0..<16).map { UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self)) }
+    var state = initial
+    bytes.withUnsafeBytes { bytes in
+      for block in stride(from: 0, to: bytes.count, by: 64) {
+        let words = (0..<16).map { index in
+          let word = bytes.loadUnaligned(fromByteOffset: block + 4 * index, as: UInt32.self)
+          return isBigEndian ? UInt32(bigEndian: word) : UInt32(littleEndian: word)
+        }
+        add(words, &state)
+      }
     }
+    return state
   }
 
   /// Without the checks of other shifts, which cost a build for debugging more than all else of a hash.
@@ -43,23 +49,18 @@ enum SHA256 {
   private static let constants = primes(64).map { firstFractionBits(cbrt(Double($0))) }
   private static let initial = primes(8).map { firstFractionBits(Double($0).squareRoot()) }
 
-  /// Returns the hash, 32 bytes.
-  static func digest(_ message: [UInt8]) -> [UInt8] {
-    Hashing.bytes(words(message))
-  }
+  static func digest(_ message: [UInt8]) -> [UInt8] { Hashing.bytes(words(message)) }
 
   static func hexadecimal(_ message: [UInt8]) -> String { Hashing.hexadecimal(words(message)) }
 
   private static func words(_ message: [UInt8]) -> [UInt32] {
-    var state = initial
     // Each access to a global asks whether it has been initialized.
     let constants = constants
-    Hashing.blocks(message) { compress($0, constants, into: &state) }
-    return state
+    return Hashing.hash(message, from: initial) { add($0, constants, to: &$1) }
   }
 
-  private static func compress(_ block: ArraySlice<UInt8>, _ constants: [UInt32], into state: inout [UInt32]) {
-    var words = Hashing.words(block)
+  private static func add(_ block: [UInt32], _ constants: [UInt32], to state: inout [UInt32]) {
+    var words = block
     words.reserveCapacity(64)
     for index in 16..<64 {
       let first = rotated(words[index - 15], 7, 18) ^ words[index - 15] &>> 3
@@ -71,19 +72,18 @@ enum SHA256 {
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
     for index in 0..<64 {
       let choice = e & f ^ ~e & g
-      let first = h &+ (rotated(e, 6, 11) ^ rotated(e, 25)) &+ choice &+ constants[index] &+ words[index]
+      let first = h &+ (rotated(e, 6, 11) ^ Hashing.rotated(e, 32 - 25)) &+ choice &+ constants[index] &+ words[index]
       let majority = a & b ^ a & c ^ b & c
-      let second = (rotated(a, 2, 13) ^ rotated(a, 22)) &+ majority
+      let second = (rotated(a, 2, 13) ^ Hashing.rotated(a, 32 - 22)) &+ majority
       (h, g, f, e) = (g, f, e, d &+ first)
       (d, c, b, a) = (c, b, a, first &+ second)
     }
     for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
   }
 
-  private static func rotated(_ word: UInt32, _ bits: UInt32) -> UInt32 { word &>> bits | word &<< (32 &- bits) }
-
+  /// The rotations here are to the right.
   private static func rotated(_ word: UInt32, _ first: UInt32, _ second: UInt32) -> UInt32 {
-    rotated(word, first) ^ rotated(word, second)
+    Hashing.rotated(word, 32 &- first) ^ Hashing.rotated(word, 32 &- second)
   }
 
   private static func firstFractionBits(_ value: Double) -> UInt32 {
@@ -104,13 +104,12 @@ enum SHA256 {
 /// SHA-1 (FIPS 180-4), as used by the WebSocket handshake (RFC 6455 §4.2.2), where it protects no secret.
 enum SHA1 {
   static func digest(_ message: [UInt8]) -> [UInt8] {
-    var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
-    Hashing.blocks(message) { add($0, to: &state) }
-    return Hashing.bytes(state)
+    let initial: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
+    return Hashing.bytes(Hashing.hash(message, from: initial, add))
   }
 
-  private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
-    var words = Hashing.words(block)
+  private static func add(_ block: [UInt32], to state: inout [UInt32]) {
+    var words = block
     for index in 16..<80 {
       words.append(Hashing.rotated(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1))
     }
@@ -128,7 +127,6 @@ enum SHA1 {
     }
     for (index, word) in [a, b, c, d, e].enumerated() { state[index] &+= word }
   }
-
 }
 
 /// MD5 (RFC 1321), which Digest authentication still uses with most servers. It protects nothing here that SHA-256 could.
@@ -138,13 +136,11 @@ enum MD5 {
   private static let constants = (1...64).map { UInt32(abs(sin(Double($0))) * 4_294_967_296) }
 
   static func hexadecimal(_ message: [UInt8]) -> String {
-    var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
-    Hashing.blocks(message, isBigEndian: false) { add($0, to: &state) }
-    return Hashing.hexadecimal(state.map(\.byteSwapped))
+    let initial: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
+    return Hashing.hexadecimal(Hashing.hash(message, from: initial, isBigEndian: false, add).map(\.byteSwapped))
   }
 
-  private static func add(_ block: ArraySlice<UInt8>, to state: inout [UInt32]) {
-    let words = Hashing.words(block).map(\.byteSwapped)
+  private static func add(_ words: [UInt32], to state: inout [UInt32]) {
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     let (constants, shifts) = (constants, shifts)
     for index in 0..<64 {
