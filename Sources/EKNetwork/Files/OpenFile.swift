@@ -5,23 +5,16 @@ final class OpenFile: Sendable {
   let descriptor: Int32
 
   /// Opens a file; returns `nil` on failure, with the reason in `errno`.
-  init?(_ path: String, _ flags: Int32, mode: mode_t = 0o600) {
+  ///
+  /// - Parameter folder: An open folder that the path begins in, whatever its own path has become.
+  init?(_ path: String, in folder: OpenFile? = nil, _ flags: Int32, mode: mode_t = 0o600) {
     var descriptor: Int32
-    repeat { descriptor = open(path, flags, mode) } while descriptor < 0 && errno == EINTR
+    repeat {
+      descriptor = openat(folder?.descriptor ?? AT_FDCWD, path, flags, mode)
+    } while descriptor < 0 && errno == EINTR
     guard descriptor >= 0 else { return nil }
     self.descriptor = descriptor
   }
-
-  #if !canImport(Darwin)
-    /// Opens a file in an open folder, whatever its path has become; returns `nil` on failure, with the reason in
-    /// `errno`.
-    init?(_ name: String, in folder: OpenFile, _ flags: Int32, mode: mode_t = 0o600) {
-      var descriptor: Int32
-      repeat { descriptor = openat(folder.descriptor, name, flags, mode) } while descriptor < 0 && errno == EINTR
-      guard descriptor >= 0 else { return nil }
-      self.descriptor = descriptor
-    }
-  #endif
 
   deinit { close(descriptor) }
 
