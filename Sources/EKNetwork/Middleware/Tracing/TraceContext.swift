@@ -5,9 +5,10 @@ import Foundation
 ///
 /// A value is always valid: neither of its identifiers is zero, and ``tracestate`` is well-formed.
 public struct TraceContext: Sendable, Hashable {
-  private let traceHigh: UInt64
-  private let traceLow: UInt64
-  private let parent: UInt64
+  /// The trace ID, in 32 hexadecimal digits.
+  public private(set) var traceID: String
+  /// The ID of the span that the request belongs to, in 16 hexadecimal digits: the parent of the server's span.
+  public private(set) var spanID: String
   // Only the defined flags; others must be sent as zero (§3.2.2.5).
   private let flags: UInt8
 
@@ -19,21 +20,14 @@ public struct TraceContext: Sendable, Hashable {
   /// Level 2 §3.2.2.5.2: the trace ID is random.
   private static let random: UInt8 = 0x02
 
-  private init(traceHigh: UInt64, traceLow: UInt64, parent: UInt64, flags: UInt8, tracestate: String?) {
-    self.traceHigh = traceHigh
-    self.traceLow = traceLow
-    self.parent = parent
-    self.flags = flags & (Self.sampled | Self.random)
-    self.tracestate = tracestate
-  }
-
   /// Creates the start of a trace, with random identifiers.
   ///
   /// - Parameter isSampled: Whether the trace is recorded. Defaults to `true`.
   public init(isSampled: Bool = true) {
-    self.init(
-      traceHigh: .random(in: 1...UInt64.max), traceLow: .random(in: 1...UInt64.max),
-      parent: .random(in: 1...UInt64.max), flags: Self.random | (isSampled ? Self.sampled : 0), tracestate: nil)
+    traceID = Self.randomDigits() + Self.randomDigits()
+    spanID = Self.randomDigits()
+    flags = Self.random | (isSampled ? Self.sampled : 0)
+    tracestate = nil
   }
 
   /// Creates a context from the identifiers of another tracing library.
@@ -61,22 +55,17 @@ public struct TraceContext: Sendable, Hashable {
     let bytes = Array(traceparent.utf8.prefix(56))
     let dash = UInt8(ascii: "-")
     guard bytes.count >= 55, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
-      let version = Self.number(bytes[0..<2]), version != 0xFF,
-      let high = Self.number(bytes[3..<19]), let low = Self.number(bytes[19..<35]), high | low != 0,
-      let parent = Self.number(bytes[36..<52]), parent != 0,
-      let flags = Self.number(bytes[53..<55]),
-      bytes.count == 55 || (version > 0 && bytes[55] == dash)
+      let version = Self.digits(bytes[0..<2]), version != "ff",
+      let traceID = Self.digits(bytes[3..<35]), traceID.contains(where: { $0 != "0" }),
+      let spanID = Self.digits(bytes[36..<52]), spanID.contains(where: { $0 != "0" }),
+      let flags = Self.digits(bytes[53..<55]).flatMap({ UInt8($0, radix: 16) }),
+      bytes.count == 55 || (version != "00" && bytes[55] == dash)
     else { return nil }
-    self.init(
-      traceHigh: high, traceLow: low, parent: parent, flags: UInt8(truncatingIfNeeded: flags),
-      tracestate: tracestate.flatMap { TraceState.valid($0) })
+    self.traceID = traceID
+    self.spanID = spanID
+    self.flags = flags & (Self.sampled | Self.random)
+    self.tracestate = tracestate.flatMap { TraceState.valid($0) }
   }
-
-  /// The trace ID, in 32 hexadecimal digits.
-  public var traceID: String { traceHigh.text(digits: 16, radix: 16) + traceLow.text(digits: 16, radix: 16) }
-
-  /// The ID of the span that the request belongs to, in 16 hexadecimal digits: the parent of the server's span.
-  public var spanID: String { parent.text(digits: 16, radix: 16) }
 
   /// Whether the trace is recorded.
   public var isSampled: Bool { flags & Self.sampled != 0 }
@@ -86,20 +75,17 @@ public struct TraceContext: Sendable, Hashable {
 
   /// Returns the same trace with a new span, whose identifier is random.
   public func child() -> TraceContext {
-    TraceContext(
-      traceHigh: traceHigh, traceLow: traceLow, parent: .random(in: 1...UInt64.max), flags: flags,
-      tracestate: tracestate)
+    var child = self
+    child.spanID = Self.randomDigits()
+    return child
   }
 
-  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64? {
-    var number: UInt64 = 0
-    for byte in bytes {
-      // Upper case is not allowed (§3.2.2).
-      guard let digit = PercentEncoding.value(ofDigit: byte), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
-      else { return nil }
-      number = number << 4 | UInt64(digit)
-    }
-    return number
+  private static func randomDigits() -> String { UInt64.random(in: 1...UInt64.max).text(digits: 16, radix: 16) }
+
+  private static func digits(_ bytes: ArraySlice<UInt8>) -> String? {
+    // Upper case is not allowed (§3.2.2).
+    guard bytes.allSatisfy({ $0.isDigit || (0x61...0x66).contains($0) }) else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 
