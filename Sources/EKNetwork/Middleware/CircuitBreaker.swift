@@ -35,25 +35,22 @@ public final class CircuitBreaker: NetworkMiddleware {
     let trial: Int?
   }
 
-  private typealias Circuit = CircuitState<ContinuousClock.Instant>
-
   /// The maximum number of origins. A further one takes the place of one whose cooldown has ended, or else of the least
   /// recently used one.
   private static let maximumOrigins = 10_000
 
   private let failures: Int
   private let cooldown: Duration
-  private let now: @Sendable () -> ContinuousClock.Instant
-  private let circuits = Locked(ExpiringLRU<Origin, Circuit>(capacity: CircuitBreaker.maximumOrigins))
-  /// The instant from which the times of `circuits` count.
-  private let start: ContinuousClock.Instant
+  private let now: @Sendable () -> Duration
+  private let circuits = Locked(ExpiringLRU<Origin, CircuitState>(capacity: CircuitBreaker.maximumOrigins))
   private let arrivals = Locked(0)
 
   /// - Parameters:
   ///   - failures: The number of consecutive failures that open the circuit, at least one. Defaults to 5.
   ///   - cooldown: How long nothing is sent while the circuit is open, at most a year. Defaults to 30 seconds.
   public convenience init(failures: Int = 5, cooldown: Duration = .seconds(30)) {
-    self.init(failures: failures, cooldown: cooldown) { .now }
+    let clock = ContinuousClock().stopwatch()
+    self.init(failures: failures, cooldown: cooldown) { clock.duration }
   }
 
   /// The error codes that say nothing about the server: nothing was sent, or the client ended the request.
@@ -66,12 +63,11 @@ public final class CircuitBreaker: NetworkMiddleware {
     return !neverSent.contains(error.code) && !UnsentRequestError.isOfOwnLimit(error)
   }
 
-  /// Creates a circuit breaker with a custom time source, for tests.
-  init(failures: Int, cooldown: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant) {
+  /// - Parameter now: Returns the time since the circuit breaker was created.
+  init(failures: Int, cooldown: Duration, now: @escaping @Sendable () -> Duration) {
     self.failures = failures
     self.cooldown = cooldown.sleepable
     self.now = now
-    start = now()
   }
 
   /// Passes the request on unless the circuit of its origin is open.
@@ -125,25 +121,20 @@ public final class CircuitBreaker: NetworkMiddleware {
 
   @discardableResult
   private func change<Value>(
-    _ origin: Origin, at now: ContinuousClock.Instant, _ change: (inout Circuit) -> Value
+    _ origin: Origin, at now: Duration, _ change: (inout CircuitState) -> Value
   ) -> Value {
     circuits.withLock { circuits in
-      let time = nanoseconds(until: now)
+      let time = now.clampedNanoseconds
       var circuit =
-        circuits.value(for: origin, now: time)?.value ?? Circuit(threshold: failures, cooldown: cooldown)
+        circuits.value(for: origin, now: time)?.value ?? CircuitState(threshold: failures, cooldown: cooldown)
       let value = change(&circuit)
       if circuit.isUnused {
         circuits.remove(origin)
       } else {
-        let end = circuit.cooldownEnd.map { nanoseconds(until: $0) }
-        circuits.store(circuit, for: origin, deadline: end ?? .max, now: time)
+        circuits.store(circuit, for: origin, deadline: circuit.cooldownEnd?.clampedNanoseconds ?? .max, now: time)
       }
       return value
     }
-  }
-
-  private func nanoseconds(until instant: ContinuousClock.Instant) -> UInt64 {
-    start.duration(to: instant).clampedNanoseconds
   }
 }
 
@@ -163,10 +154,10 @@ extension NetworkMiddlewareResponse {
 
 /// The circuit of an origin: closed while it responds, open for a while after several consecutive failures, then
 /// half-open for one trial request.
-struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration {
+struct CircuitState {
   private enum State {
     case closed(failures: Int)
-    case open(until: Instant)
+    case open(until: Duration)
     case trying(Int)
   }
 
@@ -193,15 +184,15 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
   var isUnused: Bool { if case .closed(0) = state { true } else { false } }
 
   /// When a trial request may be sent; `nil` unless the circuit is open.
-  var cooldownEnd: Instant? { if case .open(let end) = state { end } else { nil } }
+  var cooldownEnd: Duration? { if case .open(let end) = state { end } else { nil } }
 
   /// - Parameter trial: The number of the request if it becomes the trial; no other request has had it.
-  mutating func arrived(at now: Instant, trial: Int) -> Verdict {
+  mutating func arrived(at now: Duration, trial: Int) -> Verdict {
     switch state {
     case .closed: return .go
     case .trying: return .refuse(.zero)
     case .open(let end):
-      guard end <= now else { return .refuse(now.duration(to: end)) }
+      guard end <= now else { return .refuse(end - now) }
       state = .trying(trial)
       return .tryOut
     }
@@ -213,21 +204,21 @@ struct CircuitState<Instant: InstantProtocol> where Instant.Duration == Duration
   }
 
   /// - Parameter flight: The number of the shared request whose failure it is: ``FlightFailure/number``.
-  mutating func failed(trial: Int? = nil, flight: Int? = nil, at now: Instant) {
+  mutating func failed(trial: Int? = nil, flight: Int? = nil, at now: Duration) {
     switch state {
     case .closed(let failures):
       if let flight, !flights.insert(flight).inserted { return }
       guard failures + 1 >= threshold else { return state = .closed(failures: failures + 1) }
-      state = .open(until: now.advanced(by: cooldown))
+      state = .open(until: now + cooldown)
       flights = []
-    case .trying(let number) where number == trial: state = .open(until: now.advanced(by: cooldown))
+    case .trying(let number) where number == trial: state = .open(until: now + cooldown)
     // The request was sent before the circuit opened.
     case .open, .trying: break
     }
   }
 
   /// Records the end of a request that says nothing about the server.
-  mutating func abandoned(trial: Int? = nil, at now: Instant) {
+  mutating func abandoned(trial: Int? = nil, at now: Duration) {
     if case .trying(let number) = state, number == trial { state = .open(until: now) }
   }
 }

@@ -267,7 +267,7 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func requestInsideTrialIsPartOfIt(isAttempt: Bool) async throws {
-    let now = Locked(ContinuousClock.now)
+    let now = Locked(Duration.zero)
     let breaker = CircuitBreaker(failures: 1, cooldown: .seconds(10)) { now.withLock { $0 } }
     let manager = manager
     let middleware: [any NetworkMiddleware] = [breaker, authorizing(manager)]
