@@ -55,21 +55,13 @@
               sender.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
           }
         }
-        if count < 0 {
-          if errno == EINTR { continue }
-          // ENOBUFS: the socket's receive buffer overflowed.
-          guard errno == ENOBUFS else { return }
-          perform(state.withLock { $0.received(.overrun) })
-          continue
-        }
-        guard count > 0 else { return }
+        if count < 0, errno == EINTR { continue }
+        // ENOBUFS: the socket's receive buffer overflowed.
+        guard count > 0 || count < 0 && errno == ENOBUFS else { return }
         // Any process may send to the socket; the kernel has port 0.
-        guard length >= 8, sender[1] == 0 else { continue }
-        guard count <= buffer.count else {
-          perform(state.withLock { $0.received(.overrun) })
-          continue
-        }
-        for message in NetlinkMessage.parse(Array(buffer[..<count])) {
+        if count > 0, length < 8 || sender[1] != 0 { continue }
+        let isWhole = (1...buffer.count).contains(count)
+        for message in isWhole ? NetlinkMessage.parse(Array(buffer[..<count])) : [.overrun] {
           perform(state.withLock { $0.received(message) })
         }
       }
