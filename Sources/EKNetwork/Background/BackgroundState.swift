@@ -224,14 +224,12 @@ struct BackgroundState {
     return waiters
   }
 
-  struct Delivery {
-    let reader: CheckedContinuation<BackgroundTransferEvent, any Error>
-    let event: BackgroundTransferEvent
-  }
+  typealias Reader = CheckedContinuation<BackgroundTransferEvent, any Error>
+  typealias Delivery = (reader: Reader, event: BackgroundTransferEvent)
 
   /// Adds an event, which replaces progress of the same transfer that was not read. Returns the reader that waits for it.
   private mutating func add(_ event: BackgroundTransferEvent) -> Delivery? {
-    if let reader = readers.popFirst() { return Delivery(reader: reader, event: event) }
+    if let reader = readers.popFirst() { return (reader, event) }
     events.removeAll {
       if case .progress(let old) = $0 { old.id == event.transfer.id } else { false }
     }
@@ -241,9 +239,7 @@ struct BackgroundState {
 
   mutating func takeEvent() -> BackgroundTransferEvent? { events.isEmpty ? nil : events.removeFirst() }
 
-  mutating func next(
-    _ reader: CheckedContinuation<BackgroundTransferEvent, any Error>, id: UInt64
-  ) -> BackgroundTransferEvent? {
+  mutating func next(_ reader: Reader, id: UInt64) -> BackgroundTransferEvent? {
     if let event = takeEvent() { return event }
     readers.append(reader, id: id)
     return nil

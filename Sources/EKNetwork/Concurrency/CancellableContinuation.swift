@@ -66,15 +66,12 @@ nonisolated(nonsending) func withPromptCancellation<Value: Sendable>(
 
 /// A result that is awaited once. Cancelling the waiting task does not cancel the operation.
 final class SingleResult: Sendable {
-  private struct State {
-    var result: Result<Void, any Error>?
-    var waiter: CheckedContinuation<Void, any Error>?
-  }
+  private typealias Outcome = Result<Void, any Error>
 
-  private let state = Locked(State())
+  private let state = Locked<(result: Outcome?, waiter: CheckedContinuation<Void, any Error>?)>((nil, nil))
 
   func finish(_ error: (any Error)?) {
-    let result = error.map { .failure($0) } ?? Result<Void, any Error>.success(())
+    let result = error.map { .failure($0) } ?? Outcome.success(())
     let waiter = state.withLock { state in
       state.result = result
       return state.waiter.take()

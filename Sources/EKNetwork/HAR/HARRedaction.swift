@@ -63,9 +63,9 @@ struct HARRedaction: Codable, Sendable, Equatable {
     if SecretFields.contains(name) || name == "refresh" { return Self.hidden }
     // In fields of others there are URLs as well, as in `Destination`, `HX-Redirect` or `Reporting-Endpoints`.
     let scheme = value.range(of: "://").map { value[..<$0.lowerBound] }
-    guard value.hasPrefix("/") || scheme?.allSatisfy(Self.isOfScheme) == true else {
-      return Self.hasSecretURL(value) ? Self.hidden : value
-    }
+    // RFC 3986 §3.1.
+    let isURL = scheme?.allSatisfy { $0.isLetter || $0.isNumber || "+-.".contains($0) } == true
+    guard isURL || value.hasPrefix("/") else { return Self.hasSecretURL(value) ? Self.hidden : value }
     guard value.contains(where: { "?@#".contains($0) }) else { return value }
     // Of several URLs, the first has the others in its path.
     guard let one = ServerURL.resolve(value, against: url), !Self.hasSecretURL(one.path) else { return Self.hidden }
@@ -79,13 +79,6 @@ struct HARRedaction: Codable, Sendable, Equatable {
     }
   }
 
-  private static let beforeSecrets: Set<Character> = ["?", "@"]
-
-  /// RFC 3986 §3.1.
-  private static func isOfScheme(_ character: Character) -> Bool {
-    character.isLetter || character.isNumber || "+-.".contains(character)
-  }
-
   /// Returns the value of a `Link` field, whose URLs are in angle brackets (RFC 8288 §3). One elsewhere, as in `anchor` (§3.2),
   /// makes it hidden as a whole.
   private func link(_ value: String, of url: URL?) -> String {
@@ -97,7 +90,7 @@ struct HARRedaction: Codable, Sendable, Equatable {
       let target = ServerURL.resolve(String(part[..<end]), against: url).map { self.url($0) } ?? Self.hidden
       return target + part[end...]
     }.joined(separator: "<")
-    return outside.contains(where: Self.beforeSecrets.contains) ? Self.hidden : text
+    return outside.contains { "?@".contains($0) } ? Self.hidden : text
   }
 
   /// Returns the fingerprint of the value of a secret field; for Basic credentials that of the user only, because a

@@ -145,19 +145,18 @@ final class OfflineStore: Sendable {
         unlink(url.path)
       } else if let (sequence, retryCount) = parse(name) {
         if sequence <= maximumSequence { loaded.lastSequence = max(loaded.lastSequence, sequence) }
+        bodies.insert(bodyName(sequence))
         if let data = try open(url)?.contents(upTo: max(maximumBytes, largestFile)),
           let entry = try entry(of: data, sequence, retryCount, in: directory, home: home, open)
         {
-          // A rename that was not atomic, or a backup, leaves a request with two counts of its retries.
-          guard sequences.insert(sequence).inserted else {
+          if sequences.insert(sequence).inserted {
+            loaded.entries.append(entry)
+          } else {
+            // A rename that was not atomic, or a backup, leaves a request with two counts of its retries.
             unlink(url.path)
-            continue
           }
-          loaded.entries.append(entry)
-          bodies.insert(bodyName(sequence))
         } else {
           loaded.damaged.append(url)
-          bodies.insert(bodyName(sequence))
         }
       }
     }
