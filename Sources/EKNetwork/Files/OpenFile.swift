@@ -118,3 +118,44 @@ extension String {
     return self
   }
 }
+
+/// The properties that tell a file from an earlier one at the same path.
+struct FileStamp: Hashable, Sendable {
+  var device: UInt64 = 0
+  var inode: UInt64 = 0
+  var size: Int64 = 0
+  var modified = Time()
+  /// When the file was last changed in any way. A program can set the time of the modification, but not this one.
+  var changed = Time()
+
+  struct Time: Hashable, Sendable {
+    var seconds = 0
+    var nanoseconds = 0
+
+    var text: String { "\(seconds) \(nanoseconds)" }
+  }
+
+  /// The same text for the same file.
+  var text: String { "\(device) \(inode) \(size) \(modified.text) \(changed.text)" }
+}
+
+extension FileStamp {
+  /// Returns `nil` if there is no such file.
+  init?(path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    self.init(status)
+  }
+
+  init(_ status: stat) {
+    #if canImport(Darwin)
+      let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+    #else
+      let (modified, changed) = (status.st_mtim, status.st_ctim)
+    #endif
+    self.init(
+      device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      modified: Time(seconds: Int(modified.tv_sec), nanoseconds: Int(modified.tv_nsec)),
+      changed: Time(seconds: Int(changed.tv_sec), nanoseconds: Int(changed.tv_nsec)))
+  }
+}

@@ -23,7 +23,7 @@ struct FileSegment: Equatable, Sendable {
   private let opened: OpenFile?
   /// The identity and modification time of the file; `nil` for a file that no other program can write to, and to which this
   /// one at most appends.
-  private let version: FileVersion?
+  private var version: FileStamp?
 
   /// Checks a file; one that has bytes is not opened.
   init(_ url: URL) throws(RequestBodyError) {
@@ -49,7 +49,9 @@ struct FileSegment: Equatable, Sendable {
     self.url = url
     size = Int64(status.st_size)
     fileSize = size
-    version = FileVersion(status)
+    version = FileStamp(status)
+    // Removing the name of an open file changes this one.
+    version?.changed = FileStamp.Time()
     opened = nil
   }
 
@@ -89,32 +91,12 @@ struct FileSegment: Equatable, Sendable {
   func check(_ file: OpenFile) throws(RequestBodyError) {
     guard let status = file.status else { throw Self.error(errno, url) }
     let now = try FileSegment(url, status)
-    guard version == nil || now.fileSize == fileSize && now.version == version else {
+    guard version == nil || now.version == version else {
       throw .fileChanged(url, announced: fileSize, actual: now.fileSize)
     }
   }
 
   private static func error(_ code: Int32, _ url: URL) -> RequestBodyError {
     code == ENOENT || code == ENOTDIR ? .fileNotFound(url) : .fileNotReadable(url, code: code)
-  }
-}
-
-/// The identity of a file, and when it was last written to.
-struct FileVersion: Equatable, Sendable {
-  private let device: UInt64
-  private let inode: UInt64
-  private let seconds: Int64
-  private let nanoseconds: Int64
-
-  init(_ status: stat) {
-    device = UInt64(truncatingIfNeeded: status.st_dev)
-    inode = UInt64(truncatingIfNeeded: status.st_ino)
-    #if canImport(Darwin)
-      let modified = status.st_mtimespec
-    #else
-      let modified = status.st_mtim
-    #endif
-    seconds = Int64(modified.tv_sec)
-    nanoseconds = Int64(modified.tv_nsec)
   }
 }
