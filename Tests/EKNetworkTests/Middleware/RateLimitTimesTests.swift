@@ -22,7 +22,7 @@ struct RateLimitTimesTests {
     let first = try await line.enter(key)
     line.leave(key, of: try #require(first), report: RateLimitReport(isRefusal: true))
     #expect(line.keyCount == 1)
-    let inside = line.enterAtOnce(key)
+    let inside = try await line.enter(key, isInside: true)
     #expect(line.underWayCount == 1)
     line.leave(key, of: try #require(inside), report: RateLimitReport())
     #expect(line.keyCount == 0)

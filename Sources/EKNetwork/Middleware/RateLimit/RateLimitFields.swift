@@ -111,7 +111,6 @@ final class RateLimitLine: Sendable {
   }
 
   private typealias Waiter = CheckedContinuation<Int, any Error>
-  private typealias Arrival = RateLimitState.Arrival
 
   private struct Entry {
     var state: RateLimitState
@@ -142,12 +141,16 @@ final class RateLimitLine: Sendable {
 
   /// Waits until the request may be sent.
   ///
-  /// - Parameter deadline: When to stop waiting, with `URLError.timedOut`.
+  /// - Parameters:
+  ///   - isInside: Whether it is part of one that was admitted, and does not wait.
+  ///   - deadline: When to stop waiting, with `URLError.timedOut`.
   /// - Returns: The generation for ``leave(_:of:report:)``, which has to be called after it has been sent; `nil` if the
   ///   request is not counted.
-  func enter(_ key: Key, for url: URL? = nil, by deadline: ContinuousInstant? = nil) async throws -> Int? {
+  func enter(
+    _ key: Key, isInside: Bool = false, for url: URL? = nil, by deadline: ContinuousInstant? = nil
+  ) async throws -> Int? {
     // Most requests do not wait, and need no continuation.
-    guard let (arrival, generation) = admit(key, { $0.arriveIfOpen(at: $1) }) else { return nil }
+    guard let (arrival, generation) = admit(key, isInside: isInside) else { return nil }
     if arrival == .go { return generation }
     let id = book.withLock { $0.lastID.increment() }
     let limit = deadline.map { ($0 - .now).sleepable }
@@ -172,23 +175,13 @@ final class RateLimitLine: Sendable {
 
   private func expire(_ id: UInt64, _ key: Key, _ url: URL?, after limit: Duration) -> Task<Void, Never> {
     Task { [clock] in
-      guard (try? await clock.sleep(clock.now() + limit)) != nil else { return }
+      guard (try? await clock.sleep(clock.duration + limit)) != nil else { return }
       remove(id, key)?.resume(
         throwing: URLError(
           .timedOut, url: url,
           description: "The request timed out while it waited for the rate limit of \(key.origin.host)",
           cause: UnsentRequestError(isOfOwnLimit: true)))
     }
-  }
-
-  /// Counts a request that is part of one that was admitted, and does not wait.
-  ///
-  /// - Returns: As ``enter(_:)``.
-  func enterAtOnce(_ key: Key) -> Int? {
-    admit(key) { state, now in
-      state.arriveInside(at: now)
-      return .go
-    }?.generation
   }
 
   /// Records the response or failure of a request that was admitted.
@@ -213,13 +206,12 @@ final class RateLimitLine: Sendable {
   }
 
   /// Returns the generation of a request that arrives, if it may be sent; `nil` if there are too many keys for another.
-  private func admit(
-    _ key: Key, _ arrive: (inout RateLimitState, _ now: Duration) -> Arrival
-  ) -> (arrival: Arrival, generation: Int)? {
+  private func admit(_ key: Key, isInside: Bool) -> (arrival: RateLimitState.Arrival, generation: Int)? {
     let now = clock.duration
     return book.withLock { book in
       guard makeRoom(for: key, in: &book, at: now) else { return nil }
-      let arrival = arrive(&book.entries[key, default: Entry(state: RateLimitState(rules))].state, now)
+      let arrival = book.entries[key, default: Entry(state: RateLimitState(rules))].state
+        .arriveIfOpen(at: now, isInside: isInside)
       return (arrival, book.entries[key]?.state.generation ?? 0)
     }
   }

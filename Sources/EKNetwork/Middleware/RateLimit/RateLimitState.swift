@@ -61,9 +61,11 @@ struct RateLimitState: Sendable {
 
   /// Admits an arriving request if it need not wait; otherwise ``arrive(_:at:)`` has to be called. Whatever is admitted
   /// belongs to the current generation.
-  mutating func arriveIfOpen(at now: Duration) -> Arrival {
+  ///
+  /// - Parameter isInside: Whether it is part of a request that was admitted: it never waits.
+  mutating func arriveIfOpen(at now: Duration, isInside: Bool = false) -> Arrival {
     settle(at: now)
-    guard line.isEmpty, isOpen(at: now) else { return .wait }
+    guard isInside || line.isEmpty && isOpen(at: now) else { return .wait }
     begin(at: now)
     return .go
   }
@@ -79,12 +81,6 @@ struct RateLimitState: Sendable {
     if line.count >= rules.maximumWaiting { return .refuse(.tooManyWaiting, after: wait) }
     line.append(Waiting(id: id, deadline: now + rules.maximumWait, ownDeadline: now + longest), id: id)
     return .wait
-  }
-
-  /// Admits a request that is part of one that was admitted.
-  mutating func arriveInside(at now: Duration) {
-    settle(at: now)
-    begin(at: now)
   }
 
   mutating func leave(_ id: UInt64) { line.remove(id) }

@@ -104,8 +104,8 @@ public final class RateLimiter: NetworkMiddleware {
     let admission = Admission(limiter: ObjectIdentifier(self), key: key)
     let isInside = EnclosingWork.mark(Admission.self) { $0.limiter == admission.limiter && $0.key == key } != nil
     guard
-      let generation = try await isInside
-        ? line.enterAtOnce(key) : line.enter(key, for: request.url, by: context.limit.deadline)
+      let generation = try await line.enter(
+        key, isInside: isInside, for: request.url, by: context.limit.deadline)
     else {
       return try await next(request)
     }
