@@ -35,22 +35,12 @@
       task.resume()
     }
 
-    func all() async -> [BackgroundTaskStatus] {
-      await withCheckedContinuation { continuation in
-        session.getAllTasks { tasks in
-          continuation.resume(returning: tasks.map { BackgroundTaskStatus($0) })
-        }
-      }
-    }
+    func all() async -> [BackgroundTaskStatus] { await session.allTasks.map { BackgroundTaskStatus($0) } }
 
     func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async -> Set<Int> {
-      await withCheckedContinuation { continuation in
-        session.getAllTasks { tasks in
-          let meant = tasks.filter { isMeant($0.taskDescription) }
-          for task in meant { task.cancel() }
-          continuation.resume(returning: Set(meant.map(\.taskIdentifier)))
-        }
-      }
+      let meant = await session.allTasks.filter { isMeant($0.taskDescription) }
+      for task in meant { task.cancel() }
+      return Set(meant.map(\.taskIdentifier))
     }
   }
 
