@@ -35,11 +35,13 @@ struct NetworkLogger: Sendable {
     nonmutating set { state.replace(\.handler, with: newValue) }
   }
 
-  var hasListeners: Bool {
+  var hasListeners: Bool { handler != nil || isWrittenToSystemLog(.error) }
+
+  private func isWrittenToSystemLog(_ level: NetworkLogEntry.Level) -> Bool {
     #if canImport(os)
-      handler != nil || systemLog.log.isEnabled(type: .error)
+      systemLog.log.isEnabled(type: OSLogType(rawValue: level.systemLogNumber))
     #else
-      handler != nil
+      false
     #endif
   }
 
@@ -51,18 +53,12 @@ struct NetworkLogger: Sendable {
     _ message: @autoclosure () -> String,
     _ metadata: @autoclosure () -> [String: String] = [:]
   ) {
-    let handler = handler
-    #if canImport(os)
-      let isSystemLogEnabled = systemLog.log.isEnabled(type: OSLogType(rawValue: level.systemLogNumber))
-    #else
-      let isSystemLogEnabled = false
-    #endif
-    guard handler != nil || isSystemLogEnabled else { return }
-
+    let (handler, isWritten) = (handler, isWrittenToSystemLog(level))
+    guard handler != nil || isWritten else { return }
     let entry = NetworkLogEntry(level: level, message: message(), metadata: metadata())
     handler?(entry)
     #if canImport(os)
-      if isSystemLogEnabled {
+      if isWritten {
         // Public, because everything private was left out when the entry was created.
         Logger(systemLog.log).log(level: OSLogType(rawValue: level.systemLogNumber), "\(entry.line, privacy: .public)")
       }

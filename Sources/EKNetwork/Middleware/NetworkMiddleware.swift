@@ -72,7 +72,7 @@ public struct NetworkMiddlewareNext: Sendable {
 }
 
 /// An error for incorrect behaviour of middleware.
-public enum NetworkMiddlewareError: Error, Equatable, Sendable {
+public enum NetworkMiddlewareError: LocalizedError, Equatable, Sendable {
   /// Middleware around attempts changed the scheme, host, port or path of a request, whose header fields are meant for
   /// the original destination. Around a call they may be changed.
   case changedDestination
@@ -81,9 +81,7 @@ public enum NetworkMiddlewareError: Error, Equatable, Sendable {
   /// A response created by middleware has an invalid status or invalid header fields, or middleware has returned a
   /// response whose body it has read, in part or to its end, or has returned before.
   case invalidResponse
-}
 
-extension NetworkMiddlewareError: LocalizedError {
   /// A description of the error.
   public var errorDescription: String? {
     switch self {
