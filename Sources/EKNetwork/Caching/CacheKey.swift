@@ -18,17 +18,10 @@ struct CacheKey: Sendable {
     own = hop.own
     namesUser = hop.namesUser
     let sent = hop.sent
-    var lines: [String] = []
-    for field in sent.fields {
-      let name = field.name.lowercased()
-      // The credentials of Digest differ each time: the identity has what counts.
-      if !FlightKey.ignored.contains(name), hop.credential == nil || name != "authorization" {
-        lines.append("\(name):\(field.value)\n")
-      }
-    }
-    lines.sort()
-    // Neither a name nor a value can contain a line break, and the empty line ends them: the text is unambiguous.
-    let head = hop.identity.text + "\n" + lines.joined() + "\n"
+    // The credentials of Digest differ each time: the identity has what counts.
+    let fields = sent.fields.filter { hop.credential == nil || !$0.name.isFieldName("authorization") }
+    // The empty line ends the fields: the text is unambiguous.
+    let head = hop.identity.text + "\n" + FlightKey.lines(of: fields) + "\n"
     let hash = SHA256.hexadecimal(Array(head.utf8) + (sent.data ?? Data()))
     text =
       "\(sent.method) \(sent.url.withoutCredentials.absoluteString) \(hash)"

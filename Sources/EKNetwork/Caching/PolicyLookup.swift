@@ -51,7 +51,7 @@ final class PolicyLookup: Sendable {
   /// Returns what to store of the network's response to a request; `nil` if nothing may be stored.
   func kept(of sent: HopRequest, ttl: Duration, at date: Date) -> (entry: PrismCacheEntry, key: CacheKey)? {
     guard let outcome = outcome(of: sent), let (head, data) = outcome.content,
-      Self.isCacheable(outcome.sent.sent),
+      outcome.sent.sent.isCacheable,
       let key = CacheKey(responseTo: outcome.sent, decodesContent: outcome.decodesContent)
     else { return nil }
     return (PrismCacheEntry(CollectedResponse(head: head, data: data), ttl: ttl, at: date), key)
@@ -78,7 +78,7 @@ final class PolicyLookup: Sendable {
     let hop = request.hop
     var outcome = Outcome(sent: hop, decodesContent: request.decodesContent)
     note(outcome)
-    guard Self.isCacheable(hop.sent), policy != .networkOnly else { return nil }
+    guard hop.sent.isCacheable, policy != .networkOnly else { return nil }
     let key = CacheKey(hop, decodesContent: request.decodesContent)
     guard let (entry, isFresh) = await store.entry(for: key), let response = entry.urlResponse(for: hop.sent.url)
     else { return nil }
@@ -106,10 +106,11 @@ final class PolicyLookup: Sendable {
     return response
   }
 
-  /// Whether the response to a request may be stored. The key does not contain what a stream contains.
-  private static func isCacheable(_ request: HTTPRequest) -> Bool {
-    request.method == "GET" && request.stream == nil
-  }
+}
+
+extension HTTPRequest {
+  /// Whether the response may be stored: the request is a GET. The key does not contain what a stream contains.
+  var isCacheable: Bool { method == "GET" && stream == nil }
 }
 
 struct PolicyTransport: WrappingTransport {

@@ -71,7 +71,8 @@ struct URLCacheStore: ResponseStore {
         Self.expirationField: entry.expiresAt.timeIntervalSince1970,
         Self.storedField: entry.cachedAt.timeIntervalSince1970, Self.keyField: key.text,
       ], storagePolicy: .allowed)
-    let (all, own) = Self.names(cache, key)
+    let all = Self.name(cache)
+    let own = Self.name(cache, key)
     Self.lock.withLock { removals in
       guard max(removals.epoch(of: all), removals.epoch(of: own)) <= removalCount else { return }
       let displaced = cache.cachedResponse(for: key.request)
@@ -86,15 +87,14 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  /// Removes the response for a key. One to a request that is under way is not stored afterwards.
-  func remove(_ key: CacheKey) { remove(key, isRemoval: true) }
-
   func discard(_ key: CacheKey) { remove(key, isRemoval: false) }
 
+  /// Removes the response for a key. One to a request that is under way is not stored afterwards.
+  ///
   /// - Parameter isRemoval: Whether it counts as a removal even if there is no response.
-  private func remove(_ key: CacheKey, isRemoval: Bool) {
+  func remove(_ key: CacheKey, isRemoval: Bool = true) {
     let cache = cache
-    let name = Self.names(cache, key).own
+    let name = Self.name(cache, key)
     Self.lock.withLock { removals in
       if isRemoval { removals.note(name) }
       for request in [key.request, Self.spareRequest(key.request, key.text)] {
@@ -115,13 +115,9 @@ struct URLCacheStore: ResponseStore {
     }
   }
 
-  /// The name of a cache in the log of removals.
-  private static func name(_ cache: URLCache) -> String { "\(UInt(bitPattern: ObjectIdentifier(cache)))" }
-
-  /// The names of a cache, and of a key in it.
-  private static func names(_ cache: URLCache, _ key: CacheKey) -> (all: String, own: String) {
-    let all = name(cache)
-    return (all, "\(all) \(key.text)")
+  /// The name of a cache, or of a key in it, in the log of removals.
+  private static func name(_ cache: URLCache, _ key: CacheKey? = nil) -> String {
+    "\(UInt(bitPattern: ObjectIdentifier(cache)))" + (key.map { " " + $0.text } ?? "")
   }
 
   /// Returns whether an entry is a response to the key's request: one that other code stored, with an expiry but

@@ -261,11 +261,6 @@ extension PrismNetworkAdapter {
   }
 }
 
-extension HTTPRequest {
-  /// Whether the response may be stored: the request is a GET. The key does not contain what a stream contains.
-  fileprivate var isCacheable: Bool { method == "GET" && stream == nil }
-}
-
 extension Duration {
   /// Creates the duration of a cache interval; `nil` unless there is an interval and it is positive.
   init?(cacheInterval: TimeInterval?) {

@@ -50,7 +50,7 @@ final class CacheFlights: Sendable {
 /// invalidation epoch of the URL.
 struct FlightKey: Hashable, Sendable {
   /// Fields that identify a single request, for logs and traces, and do not affect the response.
-  static let ignored: Set<String> = [
+  private static let ignored: Set<String> = [
     "x-request-id", "x-correlation-id", "request-id", "traceparent", "tracestate", "date",
   ]
 
@@ -60,12 +60,14 @@ struct FlightKey: Hashable, Sendable {
     var text = "\(query.key)\n\(query.mode) \(query.decodesContent) \(request.maximumInflation ?? -1)"
     text += " \(request.sent.timeoutInterval) \(wire.resourceTimeout.map { "\($0)" } ?? "-")"
     text += " \(request.wantsTimings) \(query.epoch) \(query.identity.text)\n"
-    let fields = query.fields.map { (name: $0.name.lowercased(), value: $0.value) }
-    // Neither a name nor a value can contain a line break: the text is unambiguous.
-    for field in fields.sorted(by: { $0.name < $1.name }) where !Self.ignored.contains(field.name) {
-      text += "\(field.name):\(field.value)\n"
-    }
-    self.text = text
+    self.text = text + Self.lines(of: query.fields)
+  }
+
+  /// Returns the fields that a response may depend on, sorted. Neither a name nor a value can contain a line break: the text
+  /// is unambiguous.
+  static func lines(of fields: some Sequence<HeaderFieldList.Field>) -> String {
+    fields.map { (name: $0.name.lowercased(), value: $0.value) }.filter { !ignored.contains($0.name) }
+      .map { "\($0.name):\($0.value)\n" }.sorted().joined()
   }
 }
 

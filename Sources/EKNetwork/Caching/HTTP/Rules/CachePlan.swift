@@ -20,9 +20,9 @@ enum CachePlan: Sendable, Equatable {
     case .forceCache, .onlyIfCached: self = .use
     case .noCache:
       // RFC 8246 §2: an immutable response cannot have changed while it is fresh.
-      let isImmutable = stored.directives.isImmutable && !stored.directives.noCache
       let isFresh = stored.freshness.remaining(at: now) > 0
-      self = isImmutable && isFresh ? .use : Self.validating(stored, isFresh ? .request : .stale)
+      let isCurrent = isFresh && stored.directives.isImmutable && !stored.directives.noCache
+      self = isCurrent ? .use : Self.validating(stored, isFresh ? .request : .stale)
     case .default: self = Self.byRules(request, stored, now)
     }
   }
@@ -38,17 +38,14 @@ enum CachePlan: Sendable, Equatable {
   private static func byRules(_ request: CacheDirectives, _ stored: StoredResponse, _ now: Date) -> CachePlan {
     let remaining = stored.freshness.remaining(at: now)
     let isFresh = remaining > 0
+    let asRequested = validating(stored, isFresh ? .request : .stale)
     // §5.2.1.4 and §5.2.2.4
-    if request.noCache { return validating(stored, isFresh ? .request : .stale) }
+    if request.noCache { return asRequested }
     if stored.directives.noCache { return validating(stored, .stale) }
     // §5.2.1.1. An invalid number of seconds requires the newest response.
-    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge) {
-      return validating(stored, isFresh ? .request : .stale)
-    }
+    if let maxAge = request.maxAge, stored.freshness.age(at: now) > Double(maxAge) { return asRequested }
     // §5.2.1.3
-    if let minFresh = request.minFresh, remaining < Double(minFresh) {
-      return validating(stored, isFresh ? .request : .stale)
-    }
+    if let minFresh = request.minFresh, remaining < Double(minFresh) { return asRequested }
     if isFresh { return .use }
     // §5.2.2.2: must never be used stale.
     guard !stored.directives.mustRevalidate else { return validating(stored, .stale) }
@@ -105,12 +102,7 @@ struct CacheStatus: Sendable, Equatable {
 
   /// The member that this cache adds to the field.
   var text: String {
-    var text = Self.name
-    if let forward {
-      text += "; fwd=\(forward.rawValue)"
-    } else {
-      text += "; hit"
-    }
+    var text = Self.name + (forward.map { "; fwd=\($0.rawValue)" } ?? "; hit")
     if let forwardStatus { text += "; fwd-status=\(forwardStatus)" }
     if let remaining { text += "; ttl=\(Int64(min(max(remaining.rounded(.down), -2e9), 1e11)))" }
     if isStored { text += "; stored" }
@@ -205,9 +197,7 @@ struct ResponseValidators: Sendable, Equatable {
 
   /// RFC 9111 §4.3.1: both fields if there are both validators, as old servers only support dates.
   var conditionalFields: [(name: String, value: String)] {
-    var fields: [(name: String, value: String)] = []
-    if let entityTag { fields.append(("If-None-Match", entityTag)) }
-    if let lastModified { fields.append(("If-Modified-Since", lastModified)) }
-    return fields
+    [("If-None-Match", entityTag), ("If-Modified-Since", lastModified)]
+      .compactMap { name, value in value.map { (name, $0) } }
   }
 }

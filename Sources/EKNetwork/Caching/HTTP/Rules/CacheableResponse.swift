@@ -12,13 +12,9 @@ enum CacheableResponse {
     method: String, url: URL, request: CacheDirectives, status: Int, fields: HeaderFieldList, response: CacheDirectives,
     freshness: ResponseFreshness, mode: CacheMode = .default
   ) -> Bool {
-    guard !request.noStore, status >= 200 else { return false }
-    switch status {
     // A partial response and a 304 are not complete representations. 401 and 407 are about the credentials of one
     // request, and say nothing about the next.
-    case 206, 304, 401, 407: return false
-    default: break
-    }
+    guard !request.noStore, status >= 200, ![206, 304, 401, 407].contains(status) else { return false }
     if response.mustUnderstand {
       guard understood.contains(status) else { return false }
     } else if response.noStore {

@@ -129,14 +129,6 @@ final class DiskStore: Sendable {
     return DiskBodyWriter(file, at: path, reserved: size, in: usage)
   }
 
-  private func hasPlace(for body: BodyGatherer.Content) -> Bool {
-    switch body {
-    case .data(let data): usage.withLock { $0.hasPlace(for: Int64(data.count)) }
-    // Reserved while it was written.
-    case .written: true
-    }
-  }
-
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
   /// Stores a response, replacing the same variant. If writing fails, the replaced variant is
@@ -151,7 +143,7 @@ final class DiskStore: Sendable {
     let (path, replaced) = slot(for: response, name)
     guard !replaced.contains(where: { $0.response.supersedes(response, at: now) }) else { return .superseded }
     var stored: DiskRecord?
-    if hasPlace(for: body), let (record, inline) = place(body, of: response, name, path) {
+    if let (record, inline) = place(body, of: response, name, path) {
       let bytes = record.encoded() + inline
       if folder.write(bytes, as: path) == true {
         stored = record
@@ -187,13 +179,14 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Stores a body in its final place, and returns a record that refers to it; `nil` on failure.
+  /// Stores a body in its final place, and returns a record that refers to it; `nil` on failure, or if there is no place.
   private func place(
     _ body: BodyGatherer.Content, of response: StoredResponse, _ name: DiskName, _ path: String
   ) -> (DiskRecord, inline: Data)? {
     let writer: DiskBodyWriter
     switch body {
     case .data(let data):
+      guard usage.withLock({ $0.hasPlace(for: Int64(data.count)) }) else { return nil }
       if data.count <= Self.greatestInlineBody { return (DiskRecord(name.key, response, body: data), data) }
       guard let new = bodyWriter(for: Int64(data.count)) else { return nil }
       guard new.append(data) else {
@@ -201,6 +194,7 @@ final class DiskStore: Sendable {
         return nil
       }
       writer = new
+    // Its place was reserved while it was written.
     case .written(let written): writer = written
     }
     guard writer.finish(as: folder.full(DiskName.body(path, writer.number))) else {
