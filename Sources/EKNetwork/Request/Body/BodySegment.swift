@@ -17,13 +17,12 @@ enum BodySegment: Equatable, Sendable {
 struct FileSegment: Equatable, Sendable {
   let url: URL
   private(set) var size: Int64
-  /// The position of its first byte in the file.
   private(set) var start: Int64 = 0
   private let fileSize: Int64
   private let opened: OpenFile?
   /// The identity and modification time of the file; `nil` for a file that no other program can write to, and to which this
   /// one at most appends.
-  private var version: FileStamp?
+  private let version: FileStamp?
 
   /// Checks a file; one that has bytes is not opened.
   init(_ url: URL) throws(RequestBodyError) {
@@ -49,9 +48,10 @@ struct FileSegment: Equatable, Sendable {
     self.url = url
     size = Int64(status.st_size)
     fileSize = size
-    version = FileStamp(status)
-    // Removing the name of an open file changes this one.
-    version?.changed = FileStamp.Time()
+    var version = FileStamp(status)
+    // Another name of the file, or other permissions, are none of its content.
+    version.changed = FileStamp.Time()
+    self.version = version
     opened = nil
   }
 
