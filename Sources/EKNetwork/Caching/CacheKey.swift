@@ -3,7 +3,6 @@ import Foundation
 /// The key under which a response to a request is stored.
 struct CacheKey: Sendable {
   private let own: HTTPRequest
-  /// The request for a `URLCache`.
   var request: URLRequest { own.urlRequest }
   /// The method, the URL, and a hash of the user's identity, the header fields and the body: a request of another user,
   /// or for another type or language, has another key. Tokens cannot be recovered from it.

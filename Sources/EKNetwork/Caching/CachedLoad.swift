@@ -20,9 +20,7 @@ struct CachedLoad<Value: Sendable>: Sendable {
   struct Fetched: Sendable {
     let entry: PrismCacheEntry
     let kept: (entry: PrismCacheEntry, key: CacheKey)?
-    /// The request, as it was built.
     let sent: HTTPRequest
-    /// The stored response that a lookup has found, if it is one.
     var found: PolicyLookup.Found?
     /// Whether a redirect has led to it that must not be stored.
     var isBehindUnstorableRedirect = false
@@ -109,7 +107,6 @@ struct CachedLoad<Value: Sendable>: Sendable {
 }
 
 extension PrismCachePolicy {
-  /// Returns whether a stored response is used at once.
   func uses(isFresh: Bool) -> Bool {
     switch self {
     case .networkOnly: false

@@ -52,9 +52,7 @@ struct ExpiringLRU<Key: Hashable, Value> {
   }
 
   @discardableResult
-  mutating func remove(_ key: Key) -> Value? {
-    slots[key].flatMap { free($0) }
-  }
+  mutating func remove(_ key: Key) -> Value? { slots[key].flatMap { free($0) } }
 
   private mutating func newSlot(for key: Key) -> Int {
     let slot = freeSlots.popLast() ?? keys.count
@@ -90,11 +88,9 @@ struct AccessOrder {
   private static var unused: Int32 { -1 }
 
   private var log: ContiguousArray<Int32> = []
-  /// The index of each slot's last use in the log.
   private var lastUses: ContiguousArray<Int32> = []
   /// The index before which the log holds no last use.
   private var start = 0
-  /// The number of log entries that were visited again: the cost of maintaining the order so far.
   private(set) var revisits = 0
 
   /// Adds a slot, numbered after the existing ones.
@@ -145,7 +141,6 @@ struct ExpiryQueue {
     let version: UInt32
   }
 
-  /// The deadline of a slot that has none.
   static let none = UInt64.max
 
   /// Bucket 0 holds the expired entries; all others differ from the current time in one of the bits 1 to 64.
@@ -154,7 +149,6 @@ struct ExpiryQueue {
   private var versions: ContiguousArray<UInt32> = []
   private var entryCount = 0
   private var now: UInt64 = 0
-  /// The number of entries that were visited again after insertion: the cost of the order so far.
   private(set) var revisits = 0
 
   /// Adds a slot, numbered after the existing ones.

@@ -39,7 +39,6 @@ final class PolicyLookup: Sendable {
 
   var isStoredOnly: Bool { policy == nil }
 
-  /// Returns the stored response that was used for a request; `nil` if its response came from the network.
   func found(for sent: HopRequest) -> Found? { outcome(of: sent)?.found }
 
   /// The key of the latest request that was looked up, whether or not its response is stored; `nil` if none was.
@@ -73,7 +72,6 @@ final class PolicyLookup: Sendable {
     withExtendedLifetime(former) {}
   }
 
-  /// Returns the stored response to a request, if the policy uses it.
   fileprivate func stored(for request: TransportRequest) async -> TransportResponse? {
     let hop = request.hop
     var outcome = Outcome(sent: hop, decodesContent: request.decodesContent)

@@ -15,9 +15,7 @@ public actor PrismResponseCache {
   private var removals = InvalidationLog()
 
   /// Creates a cache of at most `maxSize` entries, 100 by default. With zero or less, nothing is ever stored.
-  public init(maxSize: Int = 100) {
-    self.init(maxSize: maxSize, clock: ContinuousClock())
-  }
+  public init(maxSize: Int = 100) { self.init(maxSize: maxSize, clock: ContinuousClock()) }
 
   /// Creates a cache that measures time by `clock`.
   public init<C: Clock>(maxSize: Int = 100, clock: C) where C.Duration == Duration {
@@ -171,8 +169,7 @@ extension PrismCacheEntry {
   init(_ response: CollectedResponse, ttl: Duration, at date: Date = Date()) {
     self.init(
       data: response.data, statusCode: response.head.statusCode ?? 0,
-      headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:],
-      cachedAt: date, ttl: ttl)
+      headers: (response.head.urlResponse as? HTTPURLResponse)?.headerDictionary ?? [:], cachedAt: date, ttl: ttl)
   }
 
   /// Whether the server allows the response to be stored at all (RFC 9111 §5.2.2.5, §4.1). A partial response is never

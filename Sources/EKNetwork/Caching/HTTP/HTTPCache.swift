@@ -107,7 +107,6 @@ public final class HTTPCache: Sendable {
   /// Runs work that may block on the disk, off the caller's actor.
   @concurrent private static func apart(_ work: @Sendable () -> Void) async { work() }
 
-  /// Returns a gatherer for a body that is to be stored; `nil` if the body is too large.
   func makeGatherer(expected: Int64?) -> BodyGatherer? {
     let memoryLimit = Int64(state.withLock { $0.memory.greatestCost })
     if let expected, expected > max(memoryLimit, disk?.greatestBody ?? 0) { return nil }

@@ -4,19 +4,16 @@ import Foundation
 struct CacheQuery: Sendable {
   let method: String
   let url: URL
-  /// The key of everything that is stored for the URL.
   let key: String
   let fields: HeaderFieldList
   let directives: CacheDirectives
   let mode: CacheMode
-  /// Whether the request's own mode is `onlyIfCached`.
   let isOnlyIfCached: Bool
   /// Whether the request may be sent: not with the mode `onlyIfCached` or the directive `only-if-cached`.
   let mayBeSent: Bool
   let identity: RequestIdentity
   /// The session that the request is sent over: ``SessionSettings/number``.
   let receiver: Int?
-  /// A text that is part of the digests of secrets in this cache.
   let salt: String
   let locations: [CacheLocation]
   let decodesContent: Bool
@@ -80,7 +77,6 @@ extension CacheEntry {
   ///
   /// - Parameters:
   ///   - confirmation: The fields with which the server has just confirmed it; `nil` if it has not.
-  ///   - remainder: Fetches the rest of a body whose file turns out to be damaged.
   func response(
     to query: CacheQuery, status cacheStatus: CacheStatus, at now: Date, confirmation: HeaderFieldList? = nil,
     onReceive: BodyObserver? = nil, remainder: DiskBodyReader.Remainder? = nil
@@ -155,17 +151,11 @@ enum ByteRange: Sendable, Equatable {
       guard !text.isEmpty, text.utf8.count < 19, text.utf8.allSatisfy(\.isDigit) else { return nil }
       return Int64(text)
     }
-    if first.isEmpty {
-      guard let count = number(last) else { return nil }
-      self = .suffix(count)
-    } else {
-      guard let start = number(first) else { return nil }
-      if last.isEmpty {
-        self = .from(start, through: nil)
-      } else {
-        guard let end = number(last), end >= start else { return nil }
-        self = .from(start, through: end)
-      }
+    switch (number(first), number(last)) {
+    case (nil, let count?) where first.isEmpty: self = .suffix(count)
+    case (let start?, nil) where last.isEmpty: self = .from(start, through: nil)
+    case (let start?, let end?) where start <= end: self = .from(start, through: end)
+    default: return nil
     }
   }
 

@@ -4,7 +4,6 @@ extension CachingTransport {
   /// RFC 5861 §4.
   private static let errorStatuses: Set<Int> = [500, 502, 503, 504]
 
-  /// Sends the request, with a condition if a response is stored, and handles the response.
   func fetch(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> TransportResponse {
@@ -68,7 +67,6 @@ extension CachingTransport {
       response, code, request, query, replacing: nil, CacheStatus(forward: isKeptOut ? .bypass : .method), requestTime)
   }
 
-  /// Revalidates a stored response in the background (RFC 5861 §3).
   func revalidateInBackground(_ request: TransportRequest, _ query: CacheQuery) {
     var request = request
     request.onSend = nil

@@ -27,7 +27,6 @@ struct CachingTransport: WrappingTransport {
     return query.mayBeSent ? try await fetchTogether(request, query, entry, plan) : try unavailable(query)
   }
 
-  /// - Parameter confirmation: The fields with which the server has just confirmed the entry; `nil` if it has not.
   @inline(never)
   func response(
     of entry: CacheEntry, _ request: TransportRequest, _ query: CacheQuery, _ status: CacheStatus, _ now: Date,
@@ -44,8 +43,7 @@ struct CachingTransport: WrappingTransport {
   private func unavailable(_ query: CacheQuery) throws -> TransportResponse {
     guard !query.isOnlyIfCached else {
       throw URLError(
-        .resourceUnavailable, url: query.url,
-        description: "Nothing is stored for the request, which may not be sent")
+        .resourceUnavailable, url: query.url, description: "Nothing is stored for the request, which may not be sent")
     }
     let status = CacheStatus(forward: .bypass, detail: "only-if-cached")
     guard
@@ -65,8 +63,7 @@ struct CachingTransport: WrappingTransport {
   ) async throws -> TransportResponse {
     guard query.method == "GET", query.range == nil, query.mode == .default || query.mode == .forceCache,
       !query.directives.noCache, request.collectsBody, request.onSend == nil, request.onReceive == nil,
-      request.onInterim == nil, !request.isTimeLimited,
-      cache.flights.mayShare(query.key)
+      request.onInterim == nil, !request.isTimeLimited, cache.flights.mayShare(query.key)
     else { return try await fetch(request, query, entry, plan) }
     let isOwn = Locked(false)
     let shared: CacheEntry?

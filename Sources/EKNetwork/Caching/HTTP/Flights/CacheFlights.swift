@@ -28,7 +28,6 @@ final class CacheFlights: Sendable {
   let underWay = SharedFlights<FlightKey>()
   private let unshared = Locked<Set<String>>([])
 
-  /// Returns whether a request for a URL should wait for the response to another one.
   func mayShare(_ url: String) -> Bool { unshared.withLock { !$0.contains(url) } }
 
   func note(_ url: String, isShared: Bool) {

@@ -88,7 +88,6 @@ struct CacheStatus: Sendable, Equatable {
   static let field = "Cache-Status"
   static let name = "EKNetwork"
 
-  /// The reason why the request was forwarded; `nil` for a hit.
   var forward: Forward?
   /// The status code of the response that was received, if it is not the one that is returned.
   var forwardStatus: Int?
@@ -187,10 +186,7 @@ struct ResponseValidators: Sendable, Equatable {
   var exist: Bool { entityTag != nil || lastModified != nil }
 
   /// §8.8.3: a strong tag identifies the exact bytes, a weak one equivalent content.
-  var strongTag: String? {
-    guard let entityTag, !entityTag.hasPrefix("W/") else { return nil }
-    return entityTag
-  }
+  var strongTag: String? { entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 } }
 
   /// RFC 9110 §8.8.3.2: the part that a weak comparison compares.
   var opaqueTag: Substring? { entityTag.map { $0.hasPrefix("W/") ? $0.dropFirst(2) : $0[...] } }

@@ -40,7 +40,6 @@ extension VaryingFields {
     response.values("vary").contains { FieldList.members($0).contains("*") }
   }
 
-  /// - Parameter salt: A text that is part of the digests of secret values.
   init(response: HeaderFieldList, request: HeaderFieldList, salt: String = "") {
     var names: Set<String> = []
     for value in response.values("vary") {

@@ -123,9 +123,7 @@ final class BodyGatherer {
         // Without a file the body can still be kept in memory.
         bufferLimit = memoryLimit
       } else {
-        let buffered = data
-        data = Data()
-        guard write(buffered) else { return false }
+        guard write(exchange(&data, with: Data())) else { return false }
       }
     }
     if writer != nil { return write(chunk) }

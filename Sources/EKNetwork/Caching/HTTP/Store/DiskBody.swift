@@ -49,7 +49,6 @@ final class DiskBody: Sendable {
     return data.prefix(count)
   }
 
-  /// Returns the complete body, verified.
   func data() -> Data? {
     var data = Data(capacity: Int(clamping: length))
     for index in 0..<Self.blocks(in: length) {
@@ -64,12 +63,10 @@ final class DiskBody: Sendable {
 ///
 /// Unchecked: mutable state without a lock is accessed by `next()` only, which has one caller at a time.
 final class DiskBodyReader: TransportBody, @unchecked Sendable {
-  /// Fetches a range of bytes from elsewhere.
   typealias Remainder = @Sendable (Range<Int64>) async throws -> any TransportBody
 
   private struct State {
     var isCancelled = false
-    /// The source of the remaining bytes, if not the file.
     var rest: (any TransportBody)?
   }
 

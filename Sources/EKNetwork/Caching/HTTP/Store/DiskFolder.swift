@@ -65,8 +65,6 @@ final class DiskFolder: Sendable {
   /// Returns a random text that the folder keeps, and creates it if there is none: without it, whoever reads the files
   /// elsewhere, as in a backup of some of them, could compare their digests with those of likely secrets. Returns `nil`
   /// if that fails.
-  ///
-  /// - Parameter isNew: Called when the text has just been created.
   func salt(isNew: () -> Void) -> String? {
     guard prepare() else { return nil }
     let path = full(Self.saltName)
@@ -210,7 +208,6 @@ struct DiskName: Sendable {
   let trust: String?
   private let stem: String
 
-  /// - Parameter url: ``digest(of:)`` of the location's URL.
   init(_ location: CacheLocation, url: String) {
     folder = Self.folder(url)
     trust = location.trust
@@ -224,7 +221,6 @@ struct DiskName: Sendable {
 
   static func folder(_ url: String) -> String { String(url.prefix(2)) }
 
-  /// Returns the prefix of the names of all files for a URL.
   static func prefix(_ url: String) -> String { String(url.prefix(32)) }
 
   func path(_ variant: Int) -> String { "\(stem)-\(variant)" }

@@ -79,9 +79,7 @@ struct DiskRecord: Sendable {
     return (record, headLength + length)
   }
 
-  private static func fields(
-    _ content: UnsafeRawBufferPointer, _ trust: String?
-  ) -> (key: String, StoredResponse)? {
+  private static func fields(_ content: UnsafeRawBufferPointer, _ trust: String?) -> (key: String, StoredResponse)? {
     var reader = RecordReader(content)
     guard let key = reader.text(), let status: UInt32 = reader.number(), (100..<1000).contains(status),
       let reason = reader.text(), let requestTime = reader.date(), let responseTime = reader.date(),

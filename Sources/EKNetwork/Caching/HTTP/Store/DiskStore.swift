@@ -365,12 +365,8 @@ struct DiskSurvey {
   private static func status(_ path: String) -> (size: Int64, time: Double)? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
-    #if canImport(Darwin)
-      let time = status.st_mtimespec
-    #else
-      let time = status.st_mtim
-    #endif
-    return (DiskUsage.size(Int64(status.st_size)), Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+    let (size, time) = (Int64(status.st_size), FileStamp(status).modified)
+    return (DiskUsage.size(size), Double(time.seconds) + Double(time.nanoseconds) / 1e9)
   }
 }
 
