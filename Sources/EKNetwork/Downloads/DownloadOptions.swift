@@ -49,9 +49,7 @@ public struct DownloadedFile: ResponseHeaderFields, Equatable, Sendable {
   public let resumedBytes: Int64
 
   /// Returns the value of a field; the case of its name does not matter.
-  public func value(forHTTPHeaderField name: String) -> String? {
-    headers.field(name)
-  }
+  public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
   init(url: URL, size: Int64, response: HTTPURLResponse?, resumedBytes: Int64) {
     self.init(

@@ -33,21 +33,15 @@ struct DownloadState: Equatable, Sendable {
   private let isRepeatable: Bool
   /// The version that the bytes in the file belong to; `nil` if no later response can be appended to them.
   private(set) var representation: Representation?
-  /// The number of bytes in the file.
   private(set) var length: Int64 = 0
   /// The total length, if the server has sent it.
   private(set) var total: Int64?
   /// The position where the current body ends, if the server has sent its length, as it does for a part.
   private var end: Int64?
 
-  /// - Parameters:
-  ///   - requester: An identifier of the requester, and of the requested variant.
-  ///   - trust: A digest of the authorities and keys that are trusted; `nil` for those of the system.
-  ///   - held: The version that the bytes of an earlier download belong to.
   init(
     resource: String, source: String? = nil, requester: String? = nil, trust: String? = nil,
-    held: Representation? = nil, length: Int64 = 0,
-    wantsPart: Bool = false, isRepeatable: Bool = true
+    held: Representation? = nil, length: Int64 = 0, wantsPart: Bool = false, isRepeatable: Bool = true
   ) {
     self.resource = resource
     self.source = source
@@ -137,8 +131,7 @@ struct DownloadState: Equatable, Sendable {
     var head = head
     head.entityTag = head.entityTag ?? representation?.entityTag
     // Nothing is missing: the file was complete, and the process ended before the file was moved into place.
-    guard head.contentRange?.total == length, total ?? length == length,
-      representation?.includes(head) == true
+    guard head.contentRange?.total == length, total ?? length == length, representation?.includes(head) == true
     else { return .startOver }
     return .complete
   }

@@ -151,8 +151,7 @@ actor FileDownload {
       state = DownloadState(
         resource: resource, source: isGet ? DownloadSource.digest(of: request.url, keepsTokens: true) : nil,
         requester: RequestIdentity.ofRepresentation(hop), trust: hop.connection?.trust,
-        held: held?.representation, length: held?.length ?? 0,
-        wantsPart: request.value("range") != nil,
+        held: held?.representation, length: held?.length ?? 0, wantsPart: request.value("range") != nil,
         isRepeatable: mayResume(request))
       let length = state?.length ?? 0
       // What an attempt of this call has received is not resumed.
@@ -307,7 +306,6 @@ enum DownloadSource {
 }
 
 extension RequestRunner {
-  /// Downloads a file and returns it after the first attempt that completes it.
   nonisolated(nonsending) func download<T: NetworkRequest>(
     _ request: T, to destination: URL, options: DownloadOptions, baseURL: @escaping () -> URL,
     accessToken: (() -> String?)?

@@ -129,7 +129,6 @@ final class PartialFile: Sendable {
     [EPERM, ENOTSUP, EOPNOTSUPP, EMLINK, ENOSYS].contains(code)
   }
 
-  /// The content of the note, if it belongs to this user.
   private var note: Data? {
     openNote().flatMap { Self.isOwn($0) ? $0.contents(upTo: Self.largestNote) : nil }
   }

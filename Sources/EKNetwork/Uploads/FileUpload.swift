@@ -60,10 +60,6 @@ actor FileUpload {
   private var acknowledgedBeforeRejection: Int64 = 0
 
   /// Creates an upload, after checking the file and the state file, before any request is sent.
-  ///
-  /// - Parameters:
-  ///   - limit: The maximum size of the final response's body.
-  ///   - expectsContinue: Whether parts wait for a 100 (Continue).
   init(
     _ file: URL, options: UploadOptions, limit: Int64?, expectsContinue: Bool, clock: any Clock<Duration>,
     progress: ProgressReporter?
@@ -174,8 +170,7 @@ actor FileUpload {
     resumedBytes = current.resource == nil ? 0 : nil
     return ResumableUpload(
       options.resumptionProtocol, to: creation.own.url, size: segment.size, chunkSize: options.chunkSize,
-      resource: current.resource,
-      mayBeComplete: current.mayBeComplete == true)
+      resource: current.resource, mayBeComplete: current.mayBeComplete == true)
   }
 
   private func send(

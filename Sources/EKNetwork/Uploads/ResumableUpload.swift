@@ -47,7 +47,6 @@ struct ResumableUpload: Equatable, Sendable {
   private var mayHaveArrived: Bool
 
   /// - Parameters:
-  ///   - resource: The upload of an earlier call.
   ///   - mayBeComplete: Whether that call may have completed it.
   init(
     _ kind: Kind, to destination: URL, size: Int64, chunkSize: Int64? = nil, resource: UploadResource? = nil,
@@ -219,33 +218,27 @@ struct ResumableUpload: Equatable, Sendable {
   }
 
   func fields(of action: Action, metadata: [String: String] = [:]) throws(UploadError) -> [String: String] {
+    // Draft, appendix "Draft Version Identification".
+    var fields = kind == .draft ? ["Upload-Draft-Interop-Version": "8"] : ["Tus-Resumable": "1.0.0"]
     switch (kind, action) {
     case (.draft, .create):
       // §4.2.1: creating it without content is how the URL becomes known without interim responses.
-      [Self.interopVersion.0: Self.interopVersion.1, "Upload-Complete": "?0", "Upload-Length": "\(size)"]
+      (fields["Upload-Complete"], fields["Upload-Length"]) = ("?0", "\(size)")
     case (.draft, .append(let part)):
-      [
-        Self.interopVersion.0: Self.interopVersion.1, "Upload-Complete": part.isLast ? "?1" : "?0",
-        "Upload-Offset": "\(part.offset)", "Content-Type": "application/partial-upload",
-      ]
-    case (.draft, _): [Self.interopVersion.0: Self.interopVersion.1]
+      (fields["Upload-Complete"], fields["Upload-Offset"]) = (part.isLast ? "?1" : "?0", "\(part.offset)")
+      fields["Content-Type"] = "application/partial-upload"
     case (.tus, .create):
-      ["Tus-Resumable": "1.0.0", "Upload-Length": "\(size)"].merging(try Self.field(of: metadata)) { $1 }
+      (fields["Upload-Length"], fields["Upload-Metadata"]) = ("\(size)", try Self.text(of: metadata))
     case (.tus, .append(let part)):
-      [
-        "Tus-Resumable": "1.0.0", "Upload-Offset": "\(part.offset)",
-        "Content-Type": "application/offset+octet-stream",
-      ]
-    case (.tus, _): ["Tus-Resumable": "1.0.0"]
+      (fields["Upload-Offset"], fields["Content-Type"]) = ("\(part.offset)", "application/offset+octet-stream")
+    default: break
     }
+    return fields
   }
 
-  /// Draft, appendix "Draft Version Identification".
-  private static let interopVersion = ("Upload-Draft-Interop-Version", "8")
-
   /// tus, "Upload-Metadata": pairs of a name and a Base64 value, which is left out if it is empty.
-  private static func field(of metadata: [String: String]) throws(UploadError) -> [String: String] {
-    guard !metadata.isEmpty else { return [:] }
+  private static func text(of metadata: [String: String]) throws(UploadError) -> String? {
+    guard !metadata.isEmpty else { return nil }
     var pairs: [String] = []
     for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
       guard !name.isEmpty, name.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != UInt8(ascii: ",") }) else {
@@ -253,6 +246,6 @@ struct ResumableUpload: Equatable, Sendable {
       }
       pairs.append(value.isEmpty ? name : "\(name) \(Data(value.utf8).base64EncodedString())")
     }
-    return ["Upload-Metadata": pairs.joined(separator: ",")]
+    return pairs.joined(separator: ",")
   }
 }

@@ -38,13 +38,7 @@ struct UploadHead: Equatable, Sendable {
   }
 
   /// RFC 9651 §3.3.6.
-  static func boolean(_ text: String) -> Bool? {
-    switch item(text) {
-    case "?1": true
-    case "?0": false
-    default: nil
-    }
-  }
+  static func boolean(_ text: String) -> Bool? { ["?1": true, "?0": false][item(text)] }
 
   private static func item(_ text: String) -> Substring { text.prefix { $0 != ";" }.trimmingBlanks() }
 }
@@ -60,15 +54,14 @@ struct UploadLimits: Equatable, Sendable {
   /// Parses a dictionary (RFC 9651 §3.2); returns `nil` for a member of the wrong type, for which the draft requires that the
   /// whole field is ignored.
   init?(_ text: String) {
+    let limits: [Substring: WritableKeyPath<UploadLimits, Int64?>] = [
+      "max-size": \.maximumSize, "max-append-size": \.maximumPart, "min-append-size": \.minimumPart,
+    ]
     for member in FieldList.members(text) {
       let parts = member.split(separator: "=", maxSplits: 1)
-      guard let name = parts.first, ["max-size", "max-append-size", "min-append-size"].contains(name) else { continue }
+      guard let name = parts.first, let limit = limits[name] else { continue }
       guard parts.count == 2, let value = UploadHead.integer(String(parts[1])) else { return nil }
-      switch name {
-      case "max-size": maximumSize = value
-      case "max-append-size": maximumPart = value
-      default: minimumPart = value
-      }
+      self[keyPath: limit] = value
     }
   }
 
