@@ -21,12 +21,6 @@ struct EndpointRunner: Sendable {
 
   var hasMiddleware: Bool { settings.withLock { $0.hasMiddleware } }
 
-  /// Nothing is retried that is not sent.
-  private func policy(for lookup: PolicyLookup?) -> RetryPolicy {
-    guard let retryPolicy, lookup?.isStoredOnly != true else { return RetryPolicy() }
-    return RetryPolicy(asking: retryPolicy)
-  }
-
   /// Returns the response of the first attempt whose status is a success, with its whole body, and the request as it
   /// was sent, before any redirect.
   func fetch(
@@ -48,11 +42,11 @@ struct EndpointRunner: Sendable {
       shared: settings.sharesExchanges && lookup == nil ? sharedExchanges : nil,
       wasCarriedOut: mayChangeMethod ? Locked(false) : nil, wasStarted: wasStarted)
     runner.middleware = settings.middleware.used(for: lookup)
+    // Nothing is retried that is not sent.
+    let policy = lookup?.isStoredOnly == true ? nil : retryPolicy.map { RetryPolicy(asking: $0) }
     do {
-      return try await runner.fetch(attempts, policy: policy(for: lookup), over: exchange)
-    } catch let failure as PrismNetworkFailure {
-      throw failure
-    } catch {
+      return try await runner.fetch(attempts, policy: policy ?? RetryPolicy(), over: exchange)
+    } catch let error where !(error is PrismNetworkFailure) {
       // An error of the call's middleware, or of the body of its response, is not that of an attempt.
       let fate: Repeatability.Fate = wasStarted?.withLock { $0 } == true ? .unknown : .notCarriedOut
       throw attempts.failure(
@@ -118,9 +112,7 @@ enum EntityDecoding {
   ) throws -> Request.Response {
     do {
       return try request.decode(data: entry.data, with: formatter)
-    } catch is CancellationError {
-      throw CancellationError()
-    } catch {
+    } catch let error where !(error is CancellationError) {
       let own = error as? PrismNetworkFailure
       var failure = PrismNetworkFailure(
         own?.error ?? error as? PrismNetworkError ?? .invalidResponse,

@@ -20,10 +20,8 @@ public actor PrismNetworkAdapter: PrismNetworkClient {
   ///     never.
   ///   - transport: The implementation that sends the requests. Defaults to ``TransportChoice/automatic``.
   public init(
-    configuration: URLSessionConfiguration = .default,
-    cache: URLCache? = nil,
-    retryPolicy: (any PrismRetryPolicy)? = nil,
-    transport: TransportChoice = .automatic
+    configuration: URLSessionConfiguration = .default, cache: URLCache? = nil,
+    retryPolicy: (any PrismRetryPolicy)? = nil, transport: TransportChoice = .automatic
   ) {
     self.init(
       configuration: configuration, cache: cache, retryPolicy: retryPolicy, transport: transport,
@@ -196,9 +194,7 @@ extension PrismNetworkAdapter {
     do {
       let fetched = try await runner.fetch(own, lookup: lookup)
       return lookup.found(for: fetched.sent) == nil ? nil : fetched.response.data
-    } catch is CancellationError {
-      throw CancellationError()
-    } catch {
+    } catch let error where !(error is CancellationError) {
       return nil
     }
   }

@@ -2,13 +2,9 @@ import Foundation
 
 /// The part of a GraphQL document that is needed to send it: the kinds of its operations.
 enum GraphQLDocument {
-  enum Kind: String, Sendable {
-    case query, mutation, subscription
-  }
+  enum Kind: String, Sendable { case query, mutation, subscription }
 
   /// Returns the kind of an operation; `nil` where it cannot be determined, and nothing should be assumed.
-  ///
-  /// - Parameter name: The name of the operation; `nil` if the document has only one.
   static func kind(of document: String, operationName name: String?) -> Kind? {
     let operations = operations(in: document)
     if let name { return operations.first { $0.name == name }?.kind }
@@ -22,11 +18,10 @@ enum GraphQLDocument {
     // The words of the current definition before its first bracket.
     var words: [String] = []
     while let token = scanner.next() {
-      switch token {
-      case .word(let word):
-        if depth == 0 { words.append(word) }
-      case .open(let bracket):
-        if depth == 0, bracket == UInt8(ascii: "{") {
+      let first = token[token.startIndex]
+      switch first {
+      case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
+        if depth == 0, first == UInt8(ascii: "{") {
           if words.isEmpty {
             operations.append((.query, nil))
           } else if let kind = Kind(rawValue: words[0]) {
@@ -35,62 +30,50 @@ enum GraphQLDocument {
           words = []
         }
         depth += 1
-      case .close: depth = max(0, depth - 1)
-      case .directive:
-        // The word that follows is not the name of the operation.
+      case UInt8(ascii: "}"), UInt8(ascii: ")"), UInt8(ascii: "]"): depth = max(0, depth - 1)
+      case UInt8(ascii: "@"):
+        // The word that follows the directive is not the name of the operation.
         if depth == 0, words.count == 1 { words.append("") }
+      default:
+        if depth == 0 { words.append(String(decoding: token, as: UTF8.self)) }
       }
     }
     return operations
   }
 }
 
-/// A scanner of the words and brackets of a document; it skips strings and comments (§2.1 of the specification).
+/// A scanner of the words and brackets of a document, and of the signs of its directives; it skips strings and comments
+/// (§2.1 of the specification).
 private struct GraphQLScanner {
-  enum Token {
-    case word(String)
-    case open(UInt8)
-    case close
-    case directive
-  }
-
   private let bytes: [UInt8]
   private var index = 0
 
   init(_ document: String) { bytes = Array(document.utf8) }
 
-  mutating func next() -> Token? {
+  mutating func next() -> ArraySlice<UInt8>? {
     while index < bytes.count {
       let byte = bytes[index]
       switch byte {
       case UInt8(ascii: "#"):
         while index < bytes.count, bytes[index] != 0x0A, bytes[index] != 0x0D { index += 1 }
       case UInt8(ascii: "\""): skipString()
-      case UInt8(ascii: "{"), UInt8(ascii: "("), UInt8(ascii: "["):
+      case _ where Self.signs.contains(byte):
+        let sign = bytes[index...index]
         index += 1
-        return .open(byte)
-      case UInt8(ascii: "}"), UInt8(ascii: ")"), UInt8(ascii: "]"):
-        index += 1
-        return .close
-      case UInt8(ascii: "@"):
-        index += 1
-        _ = word()
-        return .directive
-      default:
-        guard Self.nameBytes.contains(byte) else {
-          index += 1
-          continue
-        }
-        return .word(word())
+        // The name of a directive is not that of anything else.
+        if byte == UInt8(ascii: "@") { _ = word() }
+        return sign
+      case _ where Self.nameBytes.contains(byte): return word()
+      default: index += 1
       }
     }
     return nil
   }
 
-  private mutating func word() -> String {
+  private mutating func word() -> ArraySlice<UInt8> {
     let start = index
     while index < bytes.count, Self.nameBytes.contains(bytes[index]) { index += 1 }
-    return String(decoding: bytes[start..<index], as: UTF8.self)
+    return bytes[start..<index]
   }
 
   private mutating func skipString() {
@@ -111,6 +94,7 @@ private struct GraphQLScanner {
 
   private func isNext(_ text: String) -> Bool { bytes[index...].starts(with: text.utf8) }
 
+  private static let signs = ByteSet("{([])}@")
   private static let nameBytes = ByteSet.alphanumerics(and: "_")
 }
 

@@ -21,14 +21,10 @@ struct GraphQLHTTPRequest: NetworkRequest {
   var responseErrorDecoder: ((NetworkResponse) -> Error?)? {
     { response in
       guard response.statusCode == 401 else { return nil }
-      let headers = Dictionary(response.headerFields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
-      return HTTPError(statusCode: 401, data: response.data, headers: headers)
+      return HTTPError(statusCode: 401, data: response.data, headers: response.headerFields.dictionary)
     }
   }
 
-  /// - Parameters:
-  ///   - sendsDocument: Whether the document itself is sent, instead of only its hash.
-  ///   - hash: The document's SHA-256, if it is sent.
   init(
     _ query: PrismGraphQLQuery, sendsDocument: Bool = true, hash: String? = nil, accept: String,
     headers: [String: String], options: PrismGraphQLOptions
@@ -45,9 +41,8 @@ struct GraphQLHTTPRequest: NetworkRequest {
     isIdempotent = kind == .query
     retryPolicy = kind == .query ? options.retryPolicy.map { RetryPolicy($0) } ?? RetryPolicy() : RetryPolicy()
     // §5: GET is allowed for queries only.
-    if kind == .query, options.usesGETForQueries, let items = try parameters.queryItems(),
-      Self.encodedLength(of: items) <= Self.maximumQueryLength
-    {
+    let items = kind == .query && options.usesGETForQueries ? try parameters.queryItems() : nil
+    if let items, Self.encodedLength(of: items) <= Self.maximumQueryLength {
       method = .get
       queryParameters = items
       body = nil
@@ -60,14 +55,11 @@ struct GraphQLHTTPRequest: NetworkRequest {
 
   /// Returns the length of a query in a URL, where most punctuation and every byte outside ASCII takes three bytes.
   private static func encodedLength(of items: [String: String]) -> Int {
-    var query: [UInt8] = []
-    for (name, value) in items {
-      for text in [name, value] { PercentEncoding.append(text, to: &query, allowed: PercentEncoding.unreserved) }
-    }
-    return query.count + 2 * items.count
+    let texts = items.flatMap { [$0.key, $0.value] }
+    let encoded = texts.map { PercentEncoding.encoded($0, allowed: PercentEncoding.unreserved).utf8.count }
+    return encoded.reduce(texts.count, +)
   }
 
-  /// Returns the parameters of a subscription, to be encoded as JSON.
   static func payload(_ query: PrismGraphQLQuery) -> some Encodable {
     Parameters(
       query: query.query, operationName: query.operationName, variables: GraphQLVariables(query), extensions: nil)
@@ -79,7 +71,7 @@ struct GraphQLHTTPRequest: NetworkRequest {
     let variables: GraphQLVariables?
     let extensions: PrismGraphQLValue?
 
-    func queryItems() throws -> [String: String]? {
+    func queryItems() throws -> [String: String] {
       var items: [String: String] = [:]
       items["query"] = query
       items["operationName"] = operationName

@@ -52,7 +52,6 @@ final class GraphQLSocket: GraphQLSource {
     throw URLError(.networkConnectionLost)
   }
 
-  /// - Parameter refusal: Keeps the response that refuses the handshake.
   private static func connect(
     _ client: PrismGraphQLClient, _ query: PrismGraphQLQuery, to url: URL, _ refusal: Locked<NetworkResponse?>
   ) async throws -> GraphQLSocket {
@@ -116,8 +115,6 @@ extension WebSocketError {
     }
   }
 
-  /// Returns the error that a subscription throws for it.
-  ///
   /// - Parameter refusal: The response that refused the handshake.
   fileprivate func meaning(at url: URL, _ refusal: NetworkResponse? = nil) -> any Error {
     guard case .closed(let code, let reason) = self else { return PrismNetworkFailure(self, url: url, refusal) }
@@ -153,9 +150,7 @@ struct GraphQLSocketState {
     let payload: PrismGraphQLValue?
   }
 
-  private struct Errors: Decodable {
-    let payload: [PrismGraphQLError]
-  }
+  private struct Errors: Decodable { let payload: [PrismGraphQLError] }
 
   private struct Subscribe<Payload: Encodable>: Encodable {
     let id: String
@@ -175,7 +170,6 @@ struct GraphQLSocketState {
 
   var isAcknowledged: Bool { phase != .connecting }
 
-  /// Returns the first message of the connection.
   static func initialisation(_ payload: [String: PrismGraphQLValue]?) throws -> String {
     var message: [String: PrismGraphQLValue] = ["type": "connection_init"]
     message["payload"] = payload.map { .object($0) }

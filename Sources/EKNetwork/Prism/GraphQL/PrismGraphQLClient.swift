@@ -57,15 +57,20 @@ public actor PrismGraphQLClient {
     _ query: PrismGraphQLQuery
   ) async throws -> PrismGraphQLResponse<T> {
     let wasCarriedOut = Locked(false)
+    /// Only a query can be sent again whatever has happened to it (§6.2 of GraphQL).
+    func isIdempotent() -> Bool { GraphQLDocument.kind(of: query.query, operationName: query.operationName) == .query }
     return try await PrismNetworkFailure.surfacing {
       do {
         let received: Received<T> = try await load(query, wasCarriedOut)
         PrismNetworkFailure.recordEnd(
-          received.repeatability(
-            isIdempotent: Self.isIdempotent(query), wasCarriedOut: wasCarriedOut.withLock { $0 }))
+          received.repeatability(isIdempotent: isIdempotent(), wasCarriedOut: wasCarriedOut.withLock { $0 }))
         return received.response
       } catch {
-        throw failure(error, of: query, wasCarriedOut: wasCarriedOut.withLock { $0 })
+        let error = failure(error)
+        guard var failure = error as? PrismNetworkFailure else { throw error }
+        failure.repeatability = Repeatability(
+          after: failure, isIdempotent: isIdempotent(), wasCarriedOut: wasCarriedOut.withLock { $0 })
+        throw failure
       }
     }
   }
@@ -142,21 +147,6 @@ public actor PrismGraphQLClient {
     return response
   }
 
-  /// Whether an operation can be sent again whatever has happened to it: only a query (§6.2 of GraphQL).
-  private static func isIdempotent(_ query: PrismGraphQLQuery) -> Bool {
-    GraphQLDocument.kind(of: query.query, operationName: query.operationName) == .query
-  }
-
-  /// Returns the error that the caller receives for an error of an operation.
-  private nonisolated func failure(_ error: any Error, of query: PrismGraphQLQuery, wasCarriedOut: Bool) -> any Error {
-    let error = failure(error)
-    guard var failure = error as? PrismNetworkFailure else { return error }
-    failure.repeatability = Repeatability(
-      after: failure, isIdempotent: Self.isIdempotent(query), wasCarriedOut: wasCarriedOut)
-    return failure
-  }
-
-  /// Returns the error that the caller receives for an error.
   nonisolated func failure(_ error: any Error) -> any Error {
     switch error {
     case _ where error.isCancellationOfTask: CancellationError()

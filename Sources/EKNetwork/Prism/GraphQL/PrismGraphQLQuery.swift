@@ -54,9 +54,7 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
   let hasData: Bool
 
   /// Creates a response as a server would send it, for tests.
-  public init(
-    data: T? = nil, errors: [PrismGraphQLError]? = nil, extensions: [String: PrismGraphQLValue]? = nil
-  ) {
+  public init(data: T? = nil, errors: [PrismGraphQLError]? = nil, extensions: [String: PrismGraphQLValue]? = nil) {
     self.data = data
     self.errors = errors
     self.extensions = extensions
@@ -66,9 +64,7 @@ public struct PrismGraphQLResponse<T: Decodable & Sendable>: Sendable {
 }
 
 extension PrismGraphQLResponse: Decodable {
-  private enum Key: CodingKey {
-    case data, errors, extensions
-  }
+  private enum Key: CodingKey { case data, errors, extensions }
 
   /// Decodes a response. Throws for one with neither data nor errors, and if `data` is not a `T` and there is no error.
   public init(from decoder: any Decoder) throws {
@@ -117,9 +113,7 @@ public struct PrismGraphQLError: Error, Decodable, Sendable, Equatable {
     self.extensions = extensions
   }
 
-  private enum Key: CodingKey {
-    case message, locations, path, extensions
-  }
+  private enum Key: CodingKey { case message, locations, path, extensions }
 
   /// Decodes an error. Members that do not follow the specification are left out, so that no error is lost because of
   /// its form.

@@ -73,9 +73,7 @@ public struct PrismGraphQLSubscription<T: Decodable & Sendable>: AsyncSequence, 
       do {
         let (result, current) = try await PrismNetworkFailure.surfacing {
           () -> (PrismGraphQLResponse<T>?, any GraphQLSource) in
-          do { return try await Self.next(of: subscription, source) } catch {
-            throw subscription.client.failure(error)
-          }
+          do { return try await subscription.next(of: source) } catch { throw subscription.client.failure(error) }
         }
         self.source = current
         if result == nil { end() }
@@ -86,27 +84,24 @@ public struct PrismGraphQLSubscription<T: Decodable & Sendable>: AsyncSequence, 
       }
     }
 
-    private static func next(
-      of subscription: PrismGraphQLSubscription, _ source: (any GraphQLSource)?
-    ) async throws -> (PrismGraphQLResponse<T>?, any GraphQLSource) {
-      let source = try await subscription.open(source)
-      guard let data = try await source.next() else { return (nil, source) }
-      let event = try subscription.client.options.makeDecoder().decode(GraphQLEvent<T>.self, from: data)
-      return (event.response, source)
-    }
-
     private mutating func end() {
       isOver = true
       source = nil
     }
   }
 
-  private func open(_ source: (any GraphQLSource)?) async throws -> any GraphQLSource {
-    if let source { return source }
-    return switch transport {
-    case .webSocket: try await GraphQLSocket.open(client, query)
-    case .serverSentEvents: try await GraphQLEventStream.open(client, query)
+  /// Returns the next result of a source, which is opened if there is none.
+  private func next(
+    of opened: (any GraphQLSource)?
+  ) async throws -> (PrismGraphQLResponse<T>?, any GraphQLSource) {
+    let source: any GraphQLSource
+    switch (opened, transport) {
+    case (let opened?, _): source = opened
+    case (nil, .webSocket): source = try await GraphQLSocket.open(client, query)
+    case (nil, .serverSentEvents): source = try await GraphQLEventStream.open(client, query)
     }
+    guard let data = try await source.next() else { return (nil, source) }
+    return (try client.options.makeDecoder().decode(GraphQLEvent<T>.self, from: data).response, source)
   }
 }
 
@@ -139,9 +134,7 @@ protocol GraphQLSource: Sendable {
 private struct GraphQLEvent<T: Decodable & Sendable>: Decodable {
   let response: PrismGraphQLResponse<T>
 
-  private enum Key: CodingKey {
-    case type, payload
-  }
+  private enum Key: CodingKey { case type, payload }
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: Key.self)

@@ -76,7 +76,6 @@ public struct PrismMultipartFormData: Sendable {
   /// The value of the `Content-Type` for the current content of the form.
   public var contentType: String { Self.contentType(boundary: form.boundary) }
 
-  /// Returns the segments of the body, with files still unread.
   func segments() throws -> [BodySegment] { try form.segments() }
 
   /// Returns the content type; a boundary that is not a token has to be quoted (RFC 9110 §5.6.6).

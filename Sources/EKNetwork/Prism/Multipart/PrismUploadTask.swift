@@ -136,7 +136,6 @@ public actor PrismUploadTask {
     if state.withLock({ $0.isAbandoned }) { cancel() }
   }
 
-  /// Returns the upload, which the first call starts.
   @discardableResult
   private func start() -> Task<Response, any Error> {
     if !state.withLock({ $0.start() }), let task = work.withLock({ $0 }) { return task }
@@ -228,7 +227,6 @@ struct UploadState {
 
   init(total: Int64) { progress = PrismUploadProgress(bytesUploaded: 0, totalBytes: total) }
 
-  /// Whether the upload is in progress and has no listener and no waiter left.
   var isAbandoned: Bool { isStarted && !isOver && listeners.isEmpty && waiterCount == 0 }
 
   mutating func takeID() -> UInt64 { nextID.increment() }

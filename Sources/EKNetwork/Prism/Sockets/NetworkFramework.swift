@@ -51,12 +51,7 @@
   public final class NWParameters: Sendable, CustomDebugStringConvertible {
     /// The protocols of a connection.
     public final class ProtocolStack: Sendable {
-      private struct Protocols {
-        var application: [NWProtocolOptions] = []
-        var transport: NWProtocolOptions?
-      }
-
-      private let protocols = Locked(Protocols())
+      private let protocols = Locked((application: [NWProtocolOptions](), transport: NWProtocolOptions?.none))
 
       /// The protocols above TCP, from the top down: WebSocket before TLS.
       public var applicationProtocols: [NWProtocolOptions] {

@@ -53,9 +53,7 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
     let line = message.utf8.last == UInt8(ascii: "\n") ? message : message + "\n"
     do {
       try await session.send(line)
-    } catch is CancellationError {
-      throw CancellationError()
-    } catch {
+    } catch let error where !(error is CancellationError) {
       throw PrismNetworkFailure(.noConnectivity, because: error).surfaced
     }
   }
@@ -105,28 +103,19 @@ public actor PrismNetworkSocketAdapter: PrismNetworkSocketClient {
           try await WebSocket.connect(to: target.request(), protocols: target.subprotocols, options: options))
       }
       return .lines(try await Handshake.openBare(target.address(options), options: options))
-    } catch let error as PrismNetworkError {
-      throw error
-    } catch is CancellationError {
-      throw CancellationError()
     } catch {
       let url = target.isWebSocket ? try? target.request().url : nil
-      throw failure(error, url: url, refusal.withLock { $0 }).surfaced
-    }
-  }
-
-  private static func failure(_ error: any Error, url: URL?, _ refusal: NetworkResponse?) -> PrismNetworkFailure {
-    switch error {
-    case let error as WebSocketError: PrismNetworkFailure(error, url: url, refusal)
-    case is InvalidHeaderError: PrismNetworkFailure(.badRequest, because: error, url: url)
-    default: PrismNetworkFailure(.noConnectivity, because: error, url: url)
+      switch error {
+      case is PrismNetworkError, is CancellationError: throw error
+      case let error as WebSocketError: throw PrismNetworkFailure(error, url: url, refusal.withLock { $0 }).surfaced
+      case is InvalidHeaderError: throw PrismNetworkFailure(.badRequest, because: error, url: url).surfaced
+      default: throw PrismNetworkFailure(.noConnectivity, because: error, url: url).surfaced
+      }
     }
   }
 }
 
 extension PrismNetworkFailure {
-  /// Creates the failure of a WebSocket.
-  ///
   /// - Parameter refusal: The response that refused the handshake.
   init(_ error: WebSocketError, url: URL?, _ refusal: NetworkResponse?) {
     switch error {
@@ -164,9 +153,7 @@ extension PrismNetworkSocketClient {
   /// Connects to the endpoint of a request.
   ///
   /// - Throws: ``PrismNetworkError/invalidURL`` if it has none.
-  public func connect(
-    with request: any PrismNetworkSocketRequest
-  ) async throws -> AsyncStream<Data> {
+  public func connect(with request: any PrismNetworkSocketRequest) async throws -> AsyncStream<Data> {
     guard let endpoint = request.endpoint else { throw PrismNetworkError.invalidURL }
     return try await connect(to: endpoint)
   }
