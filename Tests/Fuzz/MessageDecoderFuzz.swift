@@ -43,7 +43,8 @@ private func events(
   while !rest.isEmpty {
     let piece = rest.prefix(max(1, cut(rest.count)))
     rest = rest.dropFirst(piece.count)
-    receiver.receive(UnsafeRawBufferPointer(rebasing: piece), into: &events)
+    var offset = 0
+    while let event = receiver.next(in: UnsafeRawBufferPointer(rebasing: piece), from: &offset) { events.append(event) }
   }
   return events
 }

@@ -56,7 +56,5 @@ extension WebSocketError: ClassifiedError {
     }
   }
 
-  var responseHeaders: [String: String]? {
-    if case .refused(_, let headers) = self { headers } else { nil }
-  }
+  var responseHeaders: [String: String]? { if case .refused(_, let headers) = self { headers } else { nil } }
 }

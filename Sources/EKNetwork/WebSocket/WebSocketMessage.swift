@@ -7,7 +7,6 @@ public enum WebSocketMessage: Sendable, Hashable {
   /// A binary message.
   case binary(Data)
 
-  /// The size of the payload in bytes.
   var byteCount: Int {
     switch self {
     case .text(let text): text.utf8.count

@@ -50,10 +50,8 @@ public struct WebSocketOptions: Sendable {
   /// The proxies; `nil` for those of the platform, which on Linux come from the environment.
   private(set) var proxies: SessionProxies?
   #if canImport(Darwin)
-    /// The parameters of the connection; `nil` for the defaults.
     var parameters: SocketParameters?
   #endif
-  /// The clock that measures the timeouts.
   var clock: any Clock<Duration> = ContinuousClock()
 
   /// Creates options with the default values.

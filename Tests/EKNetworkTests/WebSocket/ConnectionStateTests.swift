@@ -51,7 +51,8 @@ struct ConnectionStateTests {
     await withCheckedContinuation { reader in
       #expect(state.awaitRoom(reader, unscanned: nil)?.beginsToRead == true)
       #expect(!state.isReadingStopped, "it reads ahead")
-      let goesOn = state.readAhead(.success([UInt8](repeating: 0, count: ReadAheadState.limit))).goesOn
+      let bytes = [UInt8](repeating: 0, count: ReadAheadState.limit)
+      let goesOn = state.ahead.received(.success(bytes), isHeld: state.isReaderHeld).goesOn
       #expect(!goesOn)
       #expect(state.isReadingStopped)
       state.takeMessage()?.reader?.resume()

@@ -165,7 +165,7 @@ struct WebSocketLoadTests {
         await clock.waitForSleepers()
         try? await socket.send("x")
         // The peer's system takes them.
-        while await socket.connection.transport.output()?.unsent ?? 0 > 0 { await Task.yield() }
+        while await socket.connection.transport.output().unsent > 0 { await Task.yield() }
         clock.advance(by: .seconds(10))
         await Task.yield()
       }

@@ -48,7 +48,6 @@ struct DeflateParameters: Sendable, Equatable {
   var serverKeepsContext: Bool
   var clientWindowBits: Int
 
-  /// Returns the value of the `Sec-WebSocket-Extensions` field for an offer.
   static func offer(_ offer: WebSocketCompression) -> String {
     var value = "permessage-deflate"
     if !offer.serverContextTakeover { value += "; server_no_context_takeover" }

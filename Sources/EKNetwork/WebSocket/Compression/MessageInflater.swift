@@ -14,7 +14,6 @@ final class MessageInflater {
   private var mayHaveMore = false
   private var isCorrupt = false
 
-  /// Returns `nil` if zlib is not available.
   init?(keepsContext: Bool) {
     guard let inflater = ekn_inflater_create(EKN_FORMAT_RAW) else { return nil }
     self.inflater = inflater
@@ -53,7 +52,6 @@ final class MessageInflater {
     return UnsafeRawBufferPointer(rebasing: output[..<produced])
   }
 
-  /// Ends a message: resets the context unless it is kept.
   func endMessage() {
     if !keepsContext { _ = ekn_inflater_reset(inflater) }
   }

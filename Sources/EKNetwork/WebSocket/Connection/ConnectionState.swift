@@ -30,9 +30,7 @@ struct ConnectionState {
   var pendingPongs = 0
   /// Whether a ping of the keep-alive has been passed to the transport, and the system has not accepted it.
   var isKeepAlivePingPending = false
-  /// The number of successful reads.
   var received = 0
-  /// The number of bytes of message frames that the system has accepted.
   var sent = 0
   /// Why this side gave the connection up.
   var lossReason: WebSocketError?
@@ -74,21 +72,12 @@ struct ConnectionState {
   private var isFull: Bool { queue.count >= capacity || queue.cost >= byteCapacity }
 
   /// Makes the reader wait for room and returns what to do meanwhile; `nil` if there is room already.
-  ///
-  /// - Parameter unscanned: See ``ReadAheadState/hold(_:)``.
   mutating func awaitRoom(
     _ continuation: CheckedContinuation<Void, Never>, unscanned: ArraySlice<UInt8>?
   ) -> (controls: [ControlScanner.Control], beginsToRead: Bool)? {
     guard isFull, !isClosing, !isOver else { return nil }
     reader = continuation
     return ahead.hold(unscanned)
-  }
-
-  /// Handles the result of a read that was made while the reader waited.
-  mutating func readAhead(
-    _ result: Result<[UInt8], any Error>
-  ) -> (controls: [ControlScanner.Control], goesOn: Bool) {
-    ahead.received(result, isHeld: isReaderHeld)
   }
 
   /// Adds a caller that waits for the pong of its ping; returns whether to send it now, and `nil` if no pong can arrive.
@@ -110,7 +99,6 @@ struct ConnectionState {
     return (.wait, nil)
   }
 
-  /// Removes and returns the next message, if one has arrived.
   mutating func takeMessage() -> (WebSocketMessage, reader: CheckedContinuation<Void, Never>?)? {
     guard let message = queue.popFirst() else { return nil }
     // The reader is not resumed for every message: it and the receiver would alternate, with a task switch each time.
@@ -140,9 +128,7 @@ struct ConnectionState {
   }
 
   struct Closing {
-    /// Whether this call started closing.
     let isFirst: Bool
-    /// The frame to send now.
     var frame: [UInt8]?
     var reader: CheckedContinuation<Void, Never>?
     var waiting = Waiting()
@@ -210,7 +196,6 @@ struct ConnectionState {
     }
   }
 
-  /// Sets the outcome, unless there is one already.
   mutating func end(_ outcome: Outcome) -> Waiting {
     guard self.outcome == nil else { return Waiting() }
     self.outcome = outcome
@@ -219,7 +204,6 @@ struct ConnectionState {
       pings: pings.removeAll(), sendError: sendError)
   }
 
-  /// Ends the connection itself.
   mutating func finish() -> (Waiting, reader: CheckedContinuation<Void, Never>?) {
     isOver = true
     return (Waiting(closers: exchange(&closers, with: []), closeTimer: closeTimer.take()), reader.take())
@@ -264,18 +248,13 @@ enum WaitOutcome<Value: Sendable> {
 struct KeepAliveState {
   enum Action { case wait, ping, end }
 
-  private var received: Int?
-  private var sent = 0
-  private var unsent = 0
-  private var confirmed: UInt64?
+  /// The counts after the last interval.
+  private var last: (received: Int?, sent: Int, unsent: Int, confirmed: UInt64?) = (nil, 0, 0, nil)
   private var isPinged = false
 
   /// Returns what to do after an interval.
   ///
   /// - Parameters:
-  ///   - received: The number of successful reads.
-  ///   - sent: The number of bytes of messages that the system has accepted.
-  ///   - unsent: The number of accepted bytes that have not arrived; 0 if that is unknown.
   ///   - confirmed: The number of bytes that have arrived; `nil` if that is unknown. It includes what TLS adds to messages,
   ///     so that it cannot be compared with `sent`.
   ///   - isSending: Whether the system has accepted only a part of a message: its buffer is full, so that what it accepts
@@ -286,15 +265,11 @@ struct KeepAliveState {
   ) -> Action {
     // A peer that takes all at once does so in its system, and says nothing about itself: a ping shows whether it lives.
     let isBehind = isSending || unsent > 0
+    let old = exchange(&last, with: (received, sent, unsent, confirmed))
     let hasTakenMore =
-      if let confirmed { confirmed > self.confirmed ?? 0 } else { sent - unsent > self.sent - self.unsent }
-    let hasTaken = unsent < self.unsent || isBehind && hasTakenMore
-    let hasMoved = received != self.received || hasTaken
-    self.received = received
-    self.sent = sent
-    self.unsent = unsent
-    self.confirmed = confirmed
-    if hasMoved || isHeld {
+      if let confirmed { confirmed > old.confirmed ?? 0 } else { sent - unsent > old.sent - old.unsent }
+    let hasTaken = unsent < old.unsent || isBehind && hasTakenMore
+    if received != old.received || hasTaken || isHeld {
       isPinged = false
       return .wait
     }
@@ -316,10 +291,8 @@ struct PingQueue {
   private var unsent = KeyedQueue<Data, Data>()
   private var isSending = false
 
-  /// The number of pings that wait.
   var count: Int { waiters.count }
 
-  /// Adds a ping; returns whether to send it now.
   mutating func add(_ payload: Data, _ waiter: Waiter) -> Bool {
     waiters[payload] = waiter
     guard isSending else {
@@ -352,7 +325,6 @@ struct PingQueue {
     return waiters.removeValue(forKey: payload)
   }
 
-  /// Removes and returns all pings.
   mutating func removeAll() -> [Waiter] {
     defer { (waiters, unsent) = ([:], KeyedQueue()) }
     return Array(waiters.values)

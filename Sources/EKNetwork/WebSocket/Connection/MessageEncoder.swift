@@ -37,7 +37,6 @@ final class MessageEncoder: @unchecked Sendable {
     Array(payload).withUnsafeBytes { FrameEncoder.frame(opcode, $0, key: .random(in: .min ... .max)) }
   }
 
-  /// Returns a close frame.
   static func close(_ code: WebSocketCloseCode, _ reason: String) -> [UInt8] {
     control(.close, FrameEncoder.closePayload(code, reason))
   }
@@ -54,7 +53,6 @@ final class OutgoingMessage: @unchecked Sendable {
     case bytes([UInt8])
   }
 
-  /// The maximum payload size of a frame.
   static let frameSize = 64 * 1024
 
   private let opcode: FrameOpcode
@@ -75,7 +73,6 @@ final class OutgoingMessage: @unchecked Sendable {
       }
   }
 
-  /// Returns the next frame, and whether it is the last one.
   func next() -> (frame: [UInt8], isLast: Bool) {
     switch content {
     case .text(var text):

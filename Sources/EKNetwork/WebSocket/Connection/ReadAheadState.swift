@@ -58,7 +58,6 @@ struct ReadAheadState {
     case read
   }
 
-  /// Returns what the reader does next.
   mutating func take() -> Next {
     if !kept.isEmpty { return .bytes(exchange(&kept, with: [])) }
     if isReading { return .wait }
@@ -82,13 +81,7 @@ struct ReadAheadState {
   }
 }
 
-/// Reading ahead while the message queue is full, as ``ReadAheadState`` decides.
 extension WebSocketConnection {
-  /// Waits until the queue has room; returns whether it had to wait.
-  ///
-  /// - Parameters:
-  ///   - unscanned: See ``ReadAheadState/hold(_:)``.
-  ///   - ahead: The task that reads meanwhile.
   func waitForRoom(_ unscanned: ArraySlice<UInt8>?, _ ahead: inout Task<Void, Never>?) async -> Bool {
     var hasWaited = false
     await withCheckedContinuation { continuation in
@@ -106,7 +99,7 @@ extension WebSocketConnection {
     while true {
       let result: Result<[UInt8], any Error>
       do { result = .success(try await readOnce()) } catch { result = .failure(error) }
-      let step = state.withLock { $0.readAhead(result) }
+      let step = state.withLock { $0.ahead.received(result, isHeld: $0.isReaderHeld) }
       answer(step.controls)
       guard step.goesOn else { return }
     }

@@ -76,7 +76,6 @@ final class WebSocketConnection: Sendable {
     return bytes
   }
 
-  /// Handles an event; returns whether the queue is full.
   private func handle(_ event: MessageDecoder.Event) -> Bool {
     switch event {
     case .message(let message): return deliver(message)
@@ -203,7 +202,6 @@ final class WebSocketConnection: Sendable {
     }
   }
 
-  /// Ends the connection immediately.
   func cancel() { transport.cancel() }
 
   /// Closes the connection in the background: sends a close frame after the current message.
@@ -237,7 +235,6 @@ extension WebSocketConnection {
     }
   }
 
-  /// Sends a ping and waits for the pong.
   func ping() async throws {
     let payload = withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { Data($0) }
     try await withCancellableContinuation { waiter in
@@ -277,7 +274,7 @@ extension WebSocketConnection {
     let interval = max(interval, .milliseconds(10)).sleepable
     while true {
       guard (try? await options.clock.sleep(for: interval)) != nil else { return }
-      let output = await transport.output() ?? ByteTransportOutput()
+      let output = await transport.output()
       let action: KeepAliveState.Action? = state.withLock { state in
         guard !state.isOver, state.outcome == nil, !state.isClosing else { return nil }
         return keeper.tick(

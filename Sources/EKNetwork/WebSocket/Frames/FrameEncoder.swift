@@ -43,7 +43,6 @@ enum FrameEncoder {
     }
   }
 
-  /// Returns the payload of a close frame (§5.5.1).
   static func closePayload(_ code: WebSocketCloseCode, _ reason: String) -> [UInt8] {
     guard code != .noStatusReceived else { return [] }
     return [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)] + Array(reason.utf8.prefix(123))

@@ -15,20 +15,18 @@ struct FrameHeader: Sendable, Equatable {
   }
 
   /// Validates the first two bytes, before any others have to arrive.
-  static func check(_ first: UInt8, _ second: UInt8, allowsCompression: Bool) -> ProtocolFailure? {
-    guard first & 0x30 == 0 else { return .init(.protocolError, "A reserved bit is set") }
-    guard let opcode = FrameOpcode(rawValue: first & 0x0F) else { return .init(.protocolError, "Unknown opcode") }
+  static func check(_ first: UInt8, _ second: UInt8, allowsCompression: Bool) throws(ProtocolFailure) {
+    guard first & 0x30 == 0 else { throw .init(.protocolError, "A reserved bit is set") }
+    guard let opcode = FrameOpcode(rawValue: first & 0x0F) else { throw .init(.protocolError, "Unknown opcode") }
     // RFC 7692 §6: only the first frame of a message may set the bit.
     if first & 0x40 != 0, !allowsCompression || opcode.isControl || opcode == .continuation {
-      return .init(.protocolError, "A reserved bit is set")
+      throw .init(.protocolError, "A reserved bit is set")
     }
     // §5.1: a server must not mask.
-    guard second & 0x80 == 0 else { return .init(.protocolError, "The frame is masked") }
-    if opcode.isControl {
-      guard first & 0x80 != 0 else { return .init(.protocolError, "A control frame is fragmented") }
-      guard second <= 125 else { return .init(.protocolError, "A control frame is too long") }
-    }
-    return nil
+    guard second & 0x80 == 0 else { throw .init(.protocolError, "The frame is masked") }
+    guard opcode.isControl else { return }
+    guard first & 0x80 != 0 else { throw .init(.protocolError, "A control frame is fragmented") }
+    guard second <= 125 else { throw .init(.protocolError, "A control frame is too long") }
   }
 
   /// Parses a complete header that passed ``check(_:_:allowsCompression:)``.
@@ -57,7 +55,6 @@ struct FrameHeader: Sendable, Equatable {
 struct FrameHeaderReader {
   private var head: [UInt8] = []
 
-  /// Takes the bytes of the next header; returns it once it is complete.
   mutating func next<Bytes: Collection<UInt8>>(
     from rest: inout Bytes, allowsCompression: Bool
   ) throws(ProtocolFailure) -> FrameHeader? where Bytes.SubSequence == Bytes {
@@ -67,9 +64,7 @@ struct FrameHeaderReader {
       head.append(contentsOf: part)
       rest = rest.dropFirst(part.count)
       guard head.count == wanted else { return nil }
-      if wanted == 2, let failure = FrameHeader.check(head[0], head[1], allowsCompression: allowsCompression) {
-        throw failure
-      }
+      if wanted == 2 { try FrameHeader.check(head[0], head[1], allowsCompression: allowsCompression) }
       guard head.count == FrameHeader.size(of: head[1]) else { continue }
       let header = try head.withUnsafeBytes { FrameHeader.parse($0) }.get()
       head.removeAll(keepingCapacity: true)

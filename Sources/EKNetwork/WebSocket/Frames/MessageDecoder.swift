@@ -22,18 +22,11 @@ struct MessageDecoder {
   private var isCompressed = false
   private var message = Data()
   private var validator = UTF8Validator()
-  /// Whether a close frame or a failure has ended the stream.
   private(set) var isEnded = false
 
   init(maximumMessageSize: Int, inflater: MessageInflater? = nil) {
     self.maximumMessageSize = max(0, maximumMessageSize)
     self.inflater = inflater
-  }
-
-  /// Decodes received bytes and appends the events that they complete.
-  mutating func receive(_ bytes: UnsafeRawBufferPointer, into events: inout [Event]) {
-    var offset = 0
-    while let event = next(in: bytes, from: &offset) { events.append(event) }
   }
 
   /// Returns the next event of received bytes; `nil` when they are consumed. Bytes behind the event are not decoded
@@ -216,7 +209,6 @@ struct UTF8Validator: Sendable {
   private var lowest: UInt8 = 0x80
   private var highest: UInt8 = 0xBF
 
-  /// Whether the text may end here.
   var isComplete: Bool { missing == 0 }
 
   /// Validates more bytes; returns false if they cannot be part of valid UTF-8.

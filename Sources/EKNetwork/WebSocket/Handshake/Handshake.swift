@@ -28,7 +28,6 @@ enum Handshake {
     }
   }
 
-  /// Opens a connection without a handshake.
   static func openBare(_ address: ByteTransportEndpoint, options: WebSocketOptions) async throws -> any ByteTransport {
     let transport = try ByteTransports.make(address, options)
     try await limited(transport, options) { try await transport.open() }
@@ -60,9 +59,7 @@ enum Handshake {
     }
   }
 
-  private static func exchange(
-    _ request: HandshakeRequest, on transport: any ByteTransport
-  ) async throws -> Outcome {
+  private static func exchange(_ request: HandshakeRequest, on transport: any ByteTransport) async throws -> Outcome {
     try await transport.open()
     let sent = SingleResult()
     transport.send(request.head, isLast: false) { sent.finish($0) }
@@ -98,7 +95,6 @@ struct HandshakeRequest: Sendable {
   let key: String
   let protocols: [String]
   let compression: WebSocketCompression?
-  /// The bytes to send.
   let head: [UInt8]
 
   private static let managed: Set<String> = [
@@ -156,7 +152,6 @@ struct HandshakeRequest: Sendable {
 struct HandshakeResponse: Sendable {
   static let maximumSize = 64 * 1024
 
-  /// The result of the negotiation.
   struct Agreement: Sendable, Equatable {
     var subprotocol: String?
     var compression: DeflateParameters?
@@ -171,7 +166,6 @@ struct HandshakeResponse: Sendable {
   private(set) var refusal: HandshakeRefusal?
   private let request: HandshakeRequest
   private var parser: ResponseParser
-  /// The number of bytes that were parsed before.
   private var size = 0
 
   init(to request: HandshakeRequest) {
@@ -231,7 +225,6 @@ struct HandshakeResponse: Sendable {
 
 /// A response that refuses the handshake, with the beginning of its body (RFC 9112 §6.3).
 struct HandshakeRefusal: Sendable {
-  /// The number of bytes that are read of the body.
   static let limit = 1024
   /// How long to wait for them: they explain the status, which must not be delayed much.
   static let patience = Duration.milliseconds(500)
@@ -241,9 +234,6 @@ struct HandshakeRefusal: Sendable {
   private var data = Data()
   private(set) var isComplete = false
 
-  /// - Parameters:
-  ///   - parser: The one that has parsed the head.
-  ///   - rest: The bytes that were received after the head.
   init(_ head: RawHead, _ parser: ResponseParser, rest: [UInt8]) {
     self.head = ResponseHead(head)
     self.parser = parser
@@ -253,7 +243,6 @@ struct HandshakeRefusal: Sendable {
   /// The response, with what has arrived of its body, as it was sent.
   var response: NetworkResponse { NetworkResponse(CollectedResponse(head: head, data: data)) }
 
-  /// Adds received bytes.
   mutating func receive(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { input in
       var offset = 0

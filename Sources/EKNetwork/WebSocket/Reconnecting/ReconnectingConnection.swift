@@ -88,7 +88,6 @@ final class ReconnectingConnection: Sendable {
     }
   }
 
-  /// Returns whether to read on.
   private func deliver(_ message: WebSocketMessage) async -> Bool {
     await withCheckedContinuation { deliverer in
       switch state.withLock({ $0.deliver(message, deliverer) }) {
@@ -126,9 +125,7 @@ final class ReconnectingConnection: Sendable {
       let socket = try await link()
       do {
         return try await socket.send(message)
-      } catch let error as CancellationError {
-        throw error
-      } catch {
+      } catch let error where !(error is CancellationError) {
         state.withLock { $0.drop(socket) }?.resume(returning: true)
       }
     }

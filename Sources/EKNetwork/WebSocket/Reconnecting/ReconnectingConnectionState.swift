@@ -34,7 +34,6 @@ struct ReconnectingConnectionState {
   private var deliverer: Deliverer?
   var receivers = WaiterQueue<WebSocketMessage?>()
   private var lastID: UInt64 = 0
-  /// The task that reads the connections.
   var driver: Task<Void, Never>?
 
   init(maximumCount: Int, maximumBytes: Int) {

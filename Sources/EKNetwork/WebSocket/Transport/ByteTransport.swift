@@ -9,19 +9,18 @@ protocol ByteTransport: AnyObject, Sendable {
   /// Sends bytes after those of earlier calls, and calls `completion` when the system has accepted them. After a call
   /// with `isLast` nothing more is sent: later calls complete with an error.
   func send(_ bytes: [UInt8], isLast: Bool, completion: @escaping @Sendable ((any Error)?) -> Void)
-  /// Returns what has become of the accepted bytes; `nil` if that is unknown.
-  func output() async -> ByteTransportOutput?
+  func output() async -> ByteTransportOutput
   /// Ends the connection immediately; pending operations fail.
   func cancel()
 }
 
 extension ByteTransport {
-  func output() async -> ByteTransportOutput? { nil }
+  func output() async -> ByteTransportOutput { ByteTransportOutput() }
 }
 
 /// What has become of the bytes that the system has accepted, those that TLS adds included.
 struct ByteTransportOutput {
-  /// The number of bytes that have not arrived at the peer.
+  /// The number of bytes that have not arrived at the peer; 0 if that is unknown.
   var unsent = 0
   /// The number of bytes whose arrival the peer's system has confirmed; `nil` if that is unknown.
   var confirmed: UInt64?
@@ -68,7 +67,6 @@ enum ByteTransports {
 }
 
 extension ByteTransportEndpoint {
-  /// Creates an endpoint with the proxies and TLS options of a WebSocket's options.
   init(host: String, port: Int, isSecure: Bool, options: WebSocketOptions) throws {
     self.init(host: host, port: port, isSecure: isSecure)
     route = options.route

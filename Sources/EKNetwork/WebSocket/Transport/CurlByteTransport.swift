@@ -54,7 +54,7 @@
       loop.submit { self.loopSend(bytes, isLast: isLast, completion) }
     }
 
-    func output() async -> ByteTransportOutput? {
+    func output() async -> ByteTransportOutput {
       await withCheckedContinuation { continuation in
         loop.submit { continuation.resume(returning: self.loopOutput()) }
       }
@@ -86,7 +86,6 @@
       loopReady(Int32(EKN_SOCKET_TIMEOUT), events: 0)
     }
 
-    /// Handles a socket that is ready, or libcurl's timer that has fired.
     func loopReady(_ descriptor: Int32, events: Int32) {
       switch phase {
       case .new, .over: break
@@ -109,8 +108,7 @@
       case .success(let opened):
         bytes = opened.bytes
         phase = .open
-        opening?.resume()
-        opening = nil
+        opening.take()?.resume()
       case .failure(let failure) where failure.code == CurlError.timeLimit: loopEnd(WebSocketError.timedOut)
       case .failure(let failure) where failure.code == CurlError.noResources: loopEnd(URLError(.resourceUnavailable))
       case .failure(let failure): loopEnd(CurlError.urlError(failure, url: URL(string: address.url)))
@@ -167,9 +165,7 @@
       }
     }
 
-    private func loopSend(
-      _ bytes: [UInt8], isLast: Bool, _ completion: @escaping @Sendable ((any Error)?) -> Void
-    ) {
+    private func loopSend(_ bytes: [UInt8], isLast: Bool, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
       guard phase == .open, !isFinished else { return completion(ByteTransportError.cancelled) }
       isFinished = isLast
       outgoing.append(bytes, completion)
@@ -206,8 +202,8 @@
       loop.watch(bytes.socket, wanted == 0 ? Int32(EKN_POLL_REMOVE) : wanted, number: number)
     }
 
-    private func loopOutput() -> ByteTransportOutput? {
-      guard phase == .open, let bytes else { return nil }
+    private func loopOutput() -> ByteTransportOutput {
+      guard phase == .open, let bytes else { return ByteTransportOutput() }
       let output = ekn_socket_get_output(bytes.socket)
       // Without TCP, nothing is confirmed.
       return ByteTransportOutput(
@@ -226,10 +222,8 @@
       bytes = nil
       loop.remove(number)
       let completions = outgoing.removeAll()
-      opening?.resume(throwing: error)
-      opening = nil
-      receiving?.resume(throwing: error)
-      receiving = nil
+      opening.take()?.resume(throwing: error)
+      receiving.take()?.resume(throwing: error)
       for completion in completions { completion(error) }
     }
   }
@@ -241,10 +235,8 @@
     struct Progress {
       /// The completions of those that were sent completely.
       var finished: [Completion] = []
-      /// Whether the rest has to wait.
       var isBlocked = false
       var failure: CurlError.Failure?
-      /// Whether any byte was sent.
       var hasMoved = false
     }
 
@@ -290,7 +282,6 @@
       return progress
     }
 
-    /// Returns the completions of what was not sent.
     mutating func removeAll() -> [Completion] {
       defer { entries = [] }
       return entries.map { $0.completion }

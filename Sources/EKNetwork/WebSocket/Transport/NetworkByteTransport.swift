@@ -13,7 +13,6 @@ final class NetworkByteTransport: ByteTransport {
     var end: ByteTransportError?
     /// Whether the last bytes have been passed to the connection.
     var isFinished = false
-    /// Whether the peer has sent its last byte.
     var isAtEnd = false
   }
 
@@ -45,12 +44,7 @@ final class NetworkByteTransport: ByteTransport {
 
   private func changed(to update: NetworkConnectionUpdate) {
     switch update {
-    case .ready:
-      let opening = state.withLock { state in
-        defer { state.opening = nil }
-        return state.opening
-      }
-      opening?.resume()
+    case .ready: state.withLock { $0.opening.take() }?.resume()
     case .waiting(let failure, let text):
       // Like a URLSession that does not wait for connectivity: a caller that wants to wait tries again.
       guard state.withLock({ $0.opening != nil }) else { return }
@@ -58,8 +52,7 @@ final class NetworkByteTransport: ByteTransport {
       connection.cancel()
     case .failed(let failure, let text):
       end(Self.ending(failure, text), opening: openingError(failure, text))
-    case .cancelled:
-      end(.cancelled, opening: ByteTransportError.cancelled)
+    case .cancelled: end(.cancelled, opening: ByteTransportError.cancelled)
     }
   }
 
@@ -74,7 +67,6 @@ final class NetworkByteTransport: ByteTransport {
     return URLError(failure.code, url: url, description: text)
   }
 
-  /// Returns the ``ByteTransportError`` for the failure of an open connection.
   private static func ending(_ failure: NetworkConnectionFailure, _ text: String) -> ByteTransportError {
     failure.isCancellation ? .cancelled : .failed(text)
   }
@@ -83,9 +75,7 @@ final class NetworkByteTransport: ByteTransport {
     let waiting = state.withLock { state in
       let waiting = state
       state.end = state.end ?? error
-      state.opening = nil
-      state.receiving = nil
-      state.sending = [:]
+      (state.opening, state.receiving, state.sending) = (nil, nil, [:])
       return waiting
     }
     waiting.opening?.resume(throwing: opening)
@@ -111,8 +101,7 @@ final class NetworkByteTransport: ByteTransport {
   private func received(_ data: Data?, isComplete: Bool, _ failure: NetworkConnectionFailure?) {
     let continuation = state.withLock { state in
       if isComplete || failure?.isEnd == true { state.isAtEnd = true }
-      defer { state.receiving = nil }
-      return state.receiving
+      return state.receiving.take()
     }
     if let data, !data.isEmpty {
       continuation?.resume(returning: [UInt8](data))
@@ -154,12 +143,10 @@ protocol NetworkConnection: AnyObject, Sendable {
   func receive(
     maximumLength: Int,
     _ completion: @escaping @Sendable (_ data: Data?, _ isComplete: Bool, NetworkConnectionFailure?) -> Void)
-  /// Sends bytes after those of earlier calls.
   func send(_ data: Data, _ completion: @escaping @Sendable (NetworkConnectionFailure?) -> Void)
   func cancel()
 }
 
-/// A change in the state of a ``NetworkConnection``.
 enum NetworkConnectionUpdate: Sendable {
   /// The connection could not be opened, and would be tried again when the network has changed.
   case waiting(NetworkConnectionFailure, String)

@@ -8,13 +8,7 @@
   final class SocketLoop: @unchecked Sendable {
     /// The loop for a new connection, chosen in round-robin order. `nil` if libcurl cannot be used, or while the
     /// process can have no more threads or descriptors.
-    static var next: SocketLoop? {
-      loops[
-        turn.withLock { turn in
-          turn = (turn + 1) % loops.count
-          return turn
-        }]
-    }
+    static var next: SocketLoop? { loops[turn.withLock { $0.increment() } % loops.count] }
 
     private static let loops = LoopGroup(count: LoopCount.ofProcess) { SocketLoop() }
     private static let turn = Locked(0)

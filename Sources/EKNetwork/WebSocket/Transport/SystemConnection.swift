@@ -4,7 +4,6 @@
   import Network
   import Security
 
-  /// A connection over `NWConnection`.
   final class SystemConnection: NetworkConnection {
     private let connection: NWConnection
     private let queue = DispatchQueue(label: "EKNetwork.WebSocket")

@@ -19,7 +19,12 @@ struct MessageDecoderTests {
     let inflater = inflates ? MessageInflater(keepsContext: true) : nil
     var receiver = MessageDecoder(maximumMessageSize: limit, inflater: inflater)
     var events: [MessageDecoder.Event] = []
-    for piece in pieces { piece.withUnsafeBytes { receiver.receive($0, into: &events) } }
+    for piece in pieces {
+      piece.withUnsafeBytes { bytes in
+        var offset = 0
+        while let event = receiver.next(in: bytes, from: &offset) { events.append(event) }
+      }
+    }
     return events
   }
 
