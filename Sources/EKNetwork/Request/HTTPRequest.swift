@@ -59,7 +59,6 @@ struct HTTPRequest: Sendable {
   }
 
   /// - Parameter previous: The request that it was made of, which has the order of the fields.
-  /// - Throws: `URLError.badURL` for a request without a URL.
   init(_ request: URLRequest, changing previous: HTTPRequest? = nil) throws {
     guard let url = request.url else { throw URLError(.badURL) }
     let body = request.httpBodyStream.map(Body.stream) ?? request.httpBody.map(Body.data)
@@ -69,7 +68,6 @@ struct HTTPRequest: Sendable {
       timeoutInterval: request.timeoutInterval, original: request, isOriginal: true)
   }
 
-  /// The storage, to be changed.
   private var changed: Storage {
     mutating get {
       if storage.isOriginal || !isKnownUniquelyReferenced(&storage) { storage = Storage(changing: storage) }
@@ -114,7 +112,6 @@ struct HTTPRequest: Sendable {
   /// Returns the value of a field. `name` is in lower case.
   func value(_ name: String) -> String? { storage.fields.first(name) }
 
-  /// Sets a field, in the place of one that there is; `nil` removes it.
   mutating func set(_ name: String, _ value: String?) {
     guard let value else { return remove(name.lowercased()) }
     changed.fields.replace(name, value)
@@ -131,21 +128,16 @@ struct HTTPRequest: Sendable {
   }
 
   /// Removes the fields that must not be sent to another origin, and those of a trace.
-  ///
-  /// - Parameter kept: Returns whether a field is kept nevertheless.
   mutating func removeOriginFields(unless kept: (_ name: String, _ value: String) -> Bool = { _, _ in false }) {
     removeFields { OriginFields.stays($0) && !kept($0, $1) }
   }
 
   // MARK: - Meaning
 
-  /// Whether the method is safe (RFC 9110 §9.2.1).
   var isSafe: Bool { HTTPMethod.isSafe(method) }
 
   /// Whether the method is idempotent (RFC 9110 §9.2.2), or the server can tell a repetition by its `Idempotency-Key`.
-  var isIdempotent: Bool {
-    HTTPMethod(rawValue: method)?.isIdempotent == true || hasIdempotencyKey
-  }
+  var isIdempotent: Bool { HTTPMethod(rawValue: method)?.isIdempotent == true || hasIdempotencyKey }
 
   var hasIdempotencyKey: Bool { fields.contains(Self.idempotencyKey) }
 
@@ -154,13 +146,9 @@ struct HTTPRequest: Sendable {
     if case .stream(let stream)? = body { (stream as? BodyInputStream)?.source } else { nil }
   }
 
-  var data: Data? {
-    if case .data(let data)? = body { data } else { nil }
-  }
+  var data: Data? { if case .data(let data)? = body { data } else { nil } }
 
-  var stream: InputStream? {
-    if case .stream(let stream)? = body { stream } else { nil }
-  }
+  var stream: InputStream? { if case .stream(let stream)? = body { stream } else { nil } }
 
   /// Whether the body can be sent again: there is none, it is in memory or in a file, or it has not been read yet.
   var bodyIsReplayable: Bool {
@@ -192,7 +180,6 @@ struct HTTPRequest: Sendable {
 
   // MARK: - For others
 
-  /// The request for a session, a mock or middleware.
   var urlRequest: URLRequest {
     let storage = storage
     if storage.isOriginal, let original = storage.original { return original }
@@ -217,7 +204,6 @@ struct HTTPRequest: Sendable {
 }
 
 extension URLRequest {
-  /// Removes the fields for which `isUnwanted` returns `true`.
   mutating func removeFields(where isUnwanted: (_ name: String, _ value: String) -> Bool) {
     for (name, value) in allHTTPHeaderFields ?? [:] where isUnwanted(name, value) {
       setValue(nil, forHTTPHeaderField: name)

@@ -5,7 +5,6 @@ struct HeaderFields {
   /// The fields, under the names given by the request.
   private(set) var list = HeaderFieldList()
 
-  /// The same for a `URLRequest`.
   var fields: [String: String] { list.dictionary }
 
   /// Validates the request's own fields: those of the dictionary, sorted by name, and those of the list. Names that differ only
@@ -17,11 +16,14 @@ struct HeaderFields {
     for field in own { try insert(field.name, field.value) }
   }
 
-  /// Sets `Authorization: Bearer …`, unless the request has such a field. A blank token is ignored.
   mutating func setBearerToken(_ token: String?) throws {
-    guard let token, !list.contains("authorization") else { return }
-    let value = try InvalidHeaderError.checked(token, of: "Authorization")
-    if !value.isEmpty { list.append("Authorization", "Bearer " + value) }
+    if let token, !list.contains("authorization") { try append("Authorization", token, after: "Bearer ") }
+  }
+
+  /// A blank value is ignored.
+  private mutating func append(_ name: String, _ value: String, after prefix: String = "") throws {
+    let value = try InvalidHeaderError.checked(value, of: name)
+    if !value.isEmpty { list.append(name, prefix + value) }
   }
 
   mutating func add(_ defaults: HeaderFieldList) throws {
@@ -35,9 +37,7 @@ struct HeaderFields {
 
   mutating func setDefaults(accept: String?, userAgent: String?) throws {
     if let accept, !list.contains("accept") { list.append("Accept", accept) }
-    guard let userAgent, !list.contains("user-agent") else { return }
-    let value = try InvalidHeaderError.checked(userAgent, of: "User-Agent")
-    if !value.isEmpty { list.append("User-Agent", value) }
+    if let userAgent, !list.contains("user-agent") { try append("User-Agent", userAgent) }
   }
 
   /// Sets `Content-Type` and `Content-Length` for the payload.
@@ -54,9 +54,7 @@ struct HeaderFields {
   /// parsed (RFC 2046 §5.1.1), gets that of the body.
   mutating func describe(_ contentType: String) throws {
     guard let own = list.first(where: { $0.name.isFieldName("content-type") }) else {
-      let value = try InvalidHeaderError.checked(contentType, of: "Content-Type")
-      if !value.isEmpty { list.append("Content-Type", value) }
-      return
+      return try append("Content-Type", contentType)
     }
     guard contentType.hasPrefix("multipart/"), let start = contentType.range(of: "; boundary=")?.lowerBound,
       case let type = own.value.lowercased(), type.hasPrefix("multipart/"), !type.contains("boundary=")

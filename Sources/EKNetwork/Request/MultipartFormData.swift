@@ -58,13 +58,9 @@ public struct MultipartFormData: Equatable, Sendable {
   private var content: [Part] = []
 
   /// Creates an empty form with a random boundary.
-  public init() {
-    self.init(boundary: UUID().uuidString)
-  }
+  public init() { self.init(boundary: UUID().uuidString) }
 
-  init(boundary: String) {
-    self.boundary = boundary
-  }
+  init(boundary: String) { self.boundary = boundary }
 
   /// Adds a part.
   ///

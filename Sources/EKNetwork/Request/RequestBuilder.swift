@@ -1,11 +1,9 @@
 import Foundation
 
-/// Builds the request of a ``NetworkRequest``.
 enum RequestBuilder {
-  /// The default `Accept` of a request. Nothing else is listed: some servers take a list that ends in `*/*` for that of
-  /// a browser, and send a page.
+  /// The default `Accept` of a request, and the type of its body. Nothing else is accepted: some servers take a list that ends
+  /// in `*/*` for that of a browser, and send a page.
   static let json = "application/json"
-  /// The `Accept` of a download.
   static let anything = "*/*"
 
   /// Reads the request once and builds it for any transport.
@@ -53,32 +51,26 @@ enum RequestBuilder {
 
 /// The body of a request as it is sent, whatever it was made from.
 struct RequestPayload {
-  /// The default content type of a request and of an encodable body.
-  private static let defaultContentType = "application/json"
 
   /// `nil` for a request without a body, which is not the same as an empty one.
   let body: HTTPRequest.Body?
   /// The media type, unless the request's own header fields specify one.
   let contentType: String
 
-  /// Creates the body of a request.
-  ///
-  /// - Throws: ``NetworkError/conflictingBodyTypes``, ``NetworkError/invalidMultipartEncoding``, or the error of
-  ///   encoding a value.
   init<T: NetworkRequest>(of request: T) throws {
     switch (request.body, request.multipartData) {
     case (nil, nil):
       body = nil
       // The default was not chosen by the request, and servers reject JSON of no bytes. Any other value was chosen and
       // is kept.
-      contentType = request.contentType == Self.defaultContentType ? "" : request.contentType
+      contentType = request.contentType == RequestBuilder.json ? "" : request.contentType
     case (let given?, nil):
       var type = given.contentType
       switch given.content {
       case .encodable(let value):
         body = .data(try request.jsonEncoder.encode(value))
         // The initializer's default was not chosen by the caller, so the request's own property decides.
-        if type == Self.defaultContentType { type = request.contentType }
+        if type == RequestBuilder.json { type = request.contentType }
       case .raw(let data): body = .data(data)
       case .formURLEncoded(let pairs): body = .data(FormURLEncoding.encode(pairs))
       case .stream(let stream): body = .stream(try given.measured().map { BodyInputStream($0) } ?? stream)
@@ -86,12 +78,7 @@ struct RequestPayload {
       contentType = type
     case (nil, let form?):
       // One buffer without files; with files it is never assembled.
-      body =
-        if let data = form.encodedData() {
-          .data(data)
-        } else {
-          .stream(BodyInputStream(.segments(try form.segments())))
-        }
+      body = try form.encodedData().map { .data($0) } ?? .stream(BodyInputStream(.segments(form.segments())))
       contentType = "multipart/form-data; boundary=\(form.boundary)"
     case (.some, .some):
       throw NetworkError.conflictingBodyTypes

@@ -66,7 +66,6 @@ final class ClientDefaults: Sendable {
   /// Their header fields, the values of names that differ only in case joined.
   let headers: HeaderFieldList?
 
-  /// Returns `nil` if they change nothing.
   init?(_ values: RequestDefaults) {
     guard !values.areEmpty else { return nil }
     self.values = values
@@ -81,7 +80,6 @@ final class ClientDefaults: Sendable {
 }
 
 extension ClientDefaults? {
-  /// Reads a request for the client with these defaults.
   @inline(__always)
   func reading<Value>(_ read: () throws -> Value) rethrows -> Value {
     // Inside a reading, a client without defaults must not find those of another: a decoder may send a request, and wait.

@@ -5,8 +5,6 @@ import Foundation
 /// It is assembled from bytes in one buffer. `URLComponents` would parse and validate each component again, and leaves
 /// `+` and `;` unencoded in a query, which form decoders read as a space and as a separator.
 enum RequestURL {
-  /// Joins the parts.
-  ///
   /// - Throws: ``NetworkError/invalidURL`` for a base without scheme or host, for a path with a `..` segment, and for a
   ///   path that is declared percent-encoded but is not.
   static func make(
@@ -118,7 +116,6 @@ struct BaseURLParts {
 
   private static let delimiters = ByteSet("/?#")
 
-  /// Returns `nil` for a URL without a scheme or a host.
   init?(_ url: UnsafeBufferPointer<UInt8>) {
     guard let colon = url.firstIndex(of: UInt8(ascii: ":")), colon > 0, url.count >= colon + 3,
       url[colon + 1] == UInt8(ascii: "/"), url[colon + 2] == UInt8(ascii: "/"),

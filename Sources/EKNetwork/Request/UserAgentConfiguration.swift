@@ -22,12 +22,8 @@ public struct UserAgentConfiguration: Equatable, Sendable {
   /// Values that are `nil` or blank come from `Bundle.main` and the system. Without a bundle, as in a command-line
   /// tool, the name and the identifier are those of the process, and the versions are `0`.
   public init(
-    appName: String? = nil,
-    appVersion: String? = nil,
-    bundleIdentifier: String? = nil,
-    buildNumber: String? = nil,
-    osVersion: String? = nil,
-    networkVersion: String? = nil
+    appName: String? = nil, appVersion: String? = nil, bundleIdentifier: String? = nil, buildNumber: String? = nil,
+    osVersion: String? = nil, networkVersion: String? = nil
   ) {
     let defaults = UserAgentDefaults.current
     self.appName = UserAgentDefaults.nonBlank(appName) ?? defaults.appName

@@ -2,14 +2,12 @@ import Foundation
 
 /// The text that says which request an error is about, and how the server has responded.
 struct FailedExchange {
-  /// The number of bytes of a body that are shown.
   private static let excerptLength = 256
 
   var method: String?
   var url: URL?
   var status: Int?
   var contentType: String?
-  /// The body; `nil` if it is not known.
   var data: Data?
   /// Whether the beginning of the body is shown. That of a success may contain what it was requested for, such as a token.
   var quotesBody = true
@@ -105,13 +103,11 @@ extension DecodingError {
     }
   }
 
-  /// Returns the same error, which says what could not be decoded.
   func about(_ response: HTTPURLResponse, data: Data, method: String) -> DecodingError {
     let url = response.url?.withoutCredentials
     let exchange = FailedExchange(
       method: method, url: url, status: response.statusCode,
-      contentType: response.headerDictionary.field("Content-Type"),
-      data: data, quotesBody: false
+      contentType: response.headerDictionary.field("Content-Type"), data: data, quotesBody: false
     ).text
     let received = NetworkResponse(
       statusCode: response.statusCode, headerFields: HeaderFieldList(response), data: data, url: url)
@@ -138,23 +134,6 @@ private struct UndecodableResponse: Error, CustomStringConvertible, CustomDebugS
   var description: String { "see DecodingError.response" }
   var debugDescription: String { description }
 
-  init(response: NetworkResponse, method: String, reason: String) {
-    self.response = response
-    self.method = method
-    self.reason = reason
-  }
-
-  init?(in context: DecodingError.Context) {
-    guard let error = context.underlyingError else { return nil }
-    if let own = error as? Self {
-      self = own
-    } else if let own = (error as NSError).userInfo[Self.key] as? Self {
-      self = own
-    } else {
-      return nil
-    }
-  }
-
   /// Returns an underlying error that contains this one. The decoder's own `NSError` keeps its domain, code and details.
   func added(to cause: (any Error)?) -> any Error {
     guard let cause else { return self }
@@ -162,5 +141,14 @@ private struct UndecodableResponse: Error, CustomStringConvertible, CustomDebugS
     let error = cause as NSError
     return NSError(
       domain: error.domain, code: error.code, userInfo: error.userInfo.merging([Self.key: self]) { old, _ in old })
+  }
+}
+
+extension UndecodableResponse {
+  fileprivate init?(in context: DecodingError.Context) {
+    guard let error = context.underlyingError,
+      let own = error as? Self ?? (error as NSError).userInfo[Self.key] as? Self
+    else { return nil }
+    self = own
   }
 }

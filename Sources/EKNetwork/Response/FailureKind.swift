@@ -90,7 +90,6 @@ enum FailureKind: Equatable, Sendable {
 /// An error of the library that says itself what it means for another attempt.
 protocol ClassifiedError: Error {
   var failureKind: FailureKind { get }
-  /// The header fields of the response that the error is about, if there was one.
   var responseHeaders: [String: String]? { get }
 }
 
@@ -154,15 +153,11 @@ extension Error {
   }
 
   /// Whether this error means that the work was cancelled, in either of its two forms.
-  var isCancellation: Bool {
-    self is CancellationError || urlErrorCode == .cancelled
-  }
+  var isCancellation: Bool { self is CancellationError || urlErrorCode == .cancelled }
 
   /// Whether the caller's task was cancelled. Otherwise `URLError.cancelled` means that the session was closed, or that
   /// its delegate rejected the server's certificate.
-  var isCancellationOfTask: Bool {
-    self is CancellationError || (Task.isCancelled && isCancellation)
-  }
+  var isCancellationOfTask: Bool { self is CancellationError || (Task.isCancelled && isCancellation) }
 }
 
 /// The underlying error of a failure before anything of the request was sent, of which the code does not say that: a

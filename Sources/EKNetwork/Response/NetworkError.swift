@@ -70,9 +70,7 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, Redacted, Sendabl
   public var headerFields: HeaderFieldList { received.list(or: headers) }
 
   /// `"Request failed with status code …"`.
-  public var errorDescription: String? {
-    "Request failed with status code \(statusCode)"
-  }
+  public var errorDescription: String? { "Request failed with status code \(statusCode)" }
 
   /// The request, and the beginning of the body if it is text: `"GET https://example.com/users/42; application/json, 34
   /// bytes: {…}"`. Of the query only the names are shown.
@@ -92,9 +90,7 @@ public struct HTTPError: LocalizedError, ResponseHeaderFields, Redacted, Sendabl
   }
 
   /// Returns the value of a header field; names are case-insensitive.
-  public func value(forHTTPHeaderField name: String) -> String? {
-    headers.field(name)
-  }
+  public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 }
 
 /// An error that the default ``RetryPolicy`` never retries. Conform errors of your own domain to it.

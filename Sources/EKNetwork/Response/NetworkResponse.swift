@@ -159,9 +159,7 @@ public struct StatusCodeResponse: DiscardableResponse, Decodable, ResponseHeader
   /// Returns the value of a header field; names are case-insensitive.
   public func value(forHTTPHeaderField name: String) -> String? { headers.field(name) }
 
-  private enum CodingKeys: String, CodingKey {
-    case statusCode, headers
-  }
+  private enum CodingKeys: String, CodingKey { case statusCode, headers }
 
   /// Decodes `{"statusCode": 204}`, with or without `headers`.
   public init(from decoder: any Decoder) throws {
@@ -184,10 +182,7 @@ extension StatusCodeResponse: Redacted {
 }
 
 extension HTTPURLResponse {
-  /// The header fields in the form that the library returns.
-  var headerDictionary: [String: String] {
-    [String: String](headerFields: allHeaderFields)
-  }
+  var headerDictionary: [String: String] { [String: String](headerFields: allHeaderFields) }
 }
 
 extension [String: String] {

@@ -129,9 +129,7 @@ public struct PrismNetworkFailure: LocalizedError, Redacted, ResponseHeaderField
   public var errorDescription: String? { description }
   /// The same as ``errorDescription``.
   public var description: String { redacted }
-  var redacted: String {
-    [error.description, exchange, cause].compactMap(\.self).joined(separator: " ")
-  }
+  var redacted: String { [error.description, exchange, cause].compactMap(\.self).joined(separator: " ") }
   private var exchange: String? {
     guard url != nil || statusCode != nil else { return nil }
     let exchange = FailedExchange(
@@ -169,15 +167,13 @@ public struct PrismNetworkFailure: LocalizedError, Redacted, ResponseHeaderField
     case let error as HTTPError:
       self.init(
         PrismNetworkError(status: error.statusCode), because: error, url: url ?? error.url,
-        statusCode: error.statusCode,
-        headers: error.headers, data: error.data)
+        statusCode: error.statusCode, headers: error.headers, data: error.data)
       method = error.method
     case let error as DecodingError:
       let response = error.response
       self.init(
         .invalidResponse, because: error, url: url ?? response?.url, statusCode: response?.statusCode,
-        headers: Dictionary((response?.headerFields ?? [:]).map { ($0.name, $0.value) }) { "\($0), \($1)" },
-        data: response?.data ?? Data())
+        headers: response?.headerFields.dictionary ?? [:], data: response?.data ?? Data())
       method = error.requestMethod
     case is InvalidHeaderError: self.init(.badRequest, because: error, url: url)
     case NetworkError.invalidURL: self.init(.invalidURL, because: error, url: url)

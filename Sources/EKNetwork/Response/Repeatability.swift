@@ -20,15 +20,11 @@ struct Repeatability: Equatable, Sendable {
   var fate: Fate
   /// The kind of the failure; `nil` if the exchange has ended without one.
   let kind: FailureKind?
+}
 
+extension Repeatability {
   static func completed(isIdempotent: Bool) -> Repeatability {
     Repeatability(isIdempotent: isIdempotent, fate: .carriedOut, kind: nil)
-  }
-
-  init(isIdempotent: Bool, fate: Fate, kind: FailureKind?) {
-    self.isIdempotent = isIdempotent
-    self.fate = fate
-    self.kind = kind
   }
 
   /// Describes an exchange that has ended with an error.

@@ -55,9 +55,10 @@ struct GraphQLHTTPRequest: NetworkRequest {
 
   /// Returns the length of a query in a URL, where most punctuation and every byte outside ASCII takes three bytes.
   private static func encodedLength(of items: [String: String]) -> Int {
+    var query: [UInt8] = []
     let texts = items.flatMap { [$0.key, $0.value] }
-    let encoded = texts.map { PercentEncoding.encoded($0, allowed: PercentEncoding.unreserved).utf8.count }
-    return encoded.reduce(texts.count, +)
+    for text in texts { PercentEncoding.append(text, to: &query, allowed: PercentEncoding.unreserved) }
+    return query.count + texts.count
   }
 
   static func payload(_ query: PrismGraphQLQuery) -> some Encodable {

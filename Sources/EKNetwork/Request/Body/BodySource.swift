@@ -91,7 +91,6 @@ final class BodyInputStream: InputStream {
     super.init(data: Data())
   }
 
-  /// A new, unopened stream of the same body.
   var unread: BodyInputStream { BodyInputStream(source) }
 
   override var streamStatus: Status { status }

@@ -80,9 +80,7 @@ public enum JSONValue: Codable, Sendable, Hashable {
   }
 
   /// The boolean, if the value is one.
-  public var boolValue: Bool? {
-    if case .bool(let value) = self { value } else { nil }
-  }
+  public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
 
   /// The integer, if the value is one that an `Int` can hold. `1.0` is one.
   public var intValue: Int? {
@@ -105,9 +103,7 @@ public enum JSONValue: Codable, Sendable, Hashable {
   }
 
   /// The string, if the value is one.
-  public var stringValue: String? {
-    if case .string(let value) = self { value } else { nil }
-  }
+  public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
 
   /// Returns the value of that name; `nil` if there is none, or this is not an object.
   public subscript(name: String) -> JSONValue? {

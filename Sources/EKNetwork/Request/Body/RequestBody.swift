@@ -21,9 +21,7 @@ public struct RequestBody {
   /// The body that is sent instead of `content`'s stream.
   private var source: Source?
 
-  var sequence: SequenceBody? {
-    if case .body(.sequence(let sequence))? = source { sequence } else { nil }
-  }
+  var sequence: SequenceBody? { if case .body(.sequence(let sequence))? = source { sequence } else { nil } }
 
   private enum Source {
     case file(URL)

@@ -8,7 +8,6 @@ final class SequenceBody: Sendable {
   typealias TrailerMaker = @Sendable () async throws -> HeaderFieldList
 
   let length: Int64?
-  /// Whether each iteration is of a new sequence.
   let isReplayable: Bool
   /// `nil` if no fields follow the body.
   let trailers: TrailerMaker?
@@ -48,8 +47,6 @@ final class SequenceBody: Sendable {
   }
 
   /// Writes the whole sequence to an unlinked temporary file, which is deleted with its last reader.
-  ///
-  /// - Parameter queue: The queue on which the file is written.
   func spooled(on queue: BlockingQueue = BlockingQueue(label: "EKNetwork.Spool")) async throws -> FileSegment {
     let puller = try start()
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("EKNetwork-\(UUID().uuidString)")

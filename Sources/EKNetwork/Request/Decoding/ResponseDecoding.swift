@@ -1,6 +1,5 @@
 import Foundation
 
-/// Decodes a successful response as the request's response type.
 enum ResponseDecoding {
   /// Returns whether the response type has nothing of the body in it.
   static func ignoresContent<T: NetworkRequest>(_ type: T.Type) -> Bool {
@@ -19,7 +18,6 @@ enum ResponseDecoding {
     return value
   }
 
-  /// Decodes with `decoder`, or with the request's own if it is `nil`.
   static func decode<T: NetworkRequest>(
     _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
