@@ -67,13 +67,25 @@ extension NetworkManager: NetworkManaging {
   nonisolated(nonsending) func sendAndDecodeElsewhere<T: NetworkRequest & SendableMetatype>(
     _ request: T, _ token: AccessToken
   ) async throws -> (value: T.Response, head: ResponseHead) where T.Response: SendableMetatype {
-    // Read before the request is sent, which keeps the settings that it started with. Unchecked: the closure, by its
-    // documentation, may be called on any thread.
-    nonisolated(unsafe) let decoder = responseDecoder(for: request)
+    // Read before the request is sent, which keeps the settings that it started with.
+    let decoder = responseDecoder(for: request)
     let response = try await load(request, token)
-    // Unchecked: the request is only borrowed. Its owner waits for this call and does not use it meanwhile.
-    nonisolated(unsafe) let lent = request
-    return (try await Self.decodeOffActor(lent, response, decoder).value, response.head)
+    // An actor that waits for this call may use the request meanwhile: no other thread uses anything of it.
+    let json: JSONDecoder
+    if let decoder = decoder.jsonDecoder(for: request, response) {
+      json = decoder
+    } else {
+      do {
+        return (try DefaultDecoding.asking(T.self) { try decoder.decode(request, response) }, response.head)
+      } catch let found as DefaultDecoding.IsUsed {
+        json = found.decoder
+      }
+    }
+    do {
+      return (try await Self.decodeElsewhere(T.Response.self, response.data, json).value, response.head)
+    } catch let error as DecodingError {
+      throw ResponseDecoding.describe(error, of: request, response.data, response.head.urlResponse)
+    }
   }
 
   nonisolated(nonsending) func load<T: NetworkRequest>(
@@ -174,10 +186,10 @@ extension NetworkManager: NetworkManaging {
   }
 
   @concurrent
-  static func decodeOffActor<T: NetworkRequest & SendableMetatype>(
-    _ request: sending T, _ response: CollectedResponse, _ decoder: sending ResponseDecoder
-  ) async throws -> Decoded<T.Response> where T.Response: SendableMetatype {
-    Decoded(value: try decoder.decode(request, response))
+  static func decodeElsewhere<Value: Decodable & SendableMetatype>(
+    _ type: Value.Type, _ data: Data, _ decoder: JSONDecoder
+  ) async throws -> Decoded<Value> {
+    Decoded(value: try decoder.decode(type, from: data))
   }
 
   /// Sendable, unchecked: created off the caller's actor, passed to the caller, and not kept.
@@ -211,6 +223,14 @@ struct ResponseDecoder {
 
   func decode<T: NetworkRequest>(_ request: T, _ response: CollectedResponse) throws -> T.Response {
     try defaults.reading { try read(request, response) }
+  }
+
+  /// Returns what decodes a response, if it is certain that nothing else of the request takes part in that.
+  func jsonDecoder<T: NetworkRequest>(for request: T, _ response: CollectedResponse) -> JSONDecoder? {
+    guard response.readError == nil, ResponseDecoding.needsDecoder(T.Response.self, response.data),
+      provider != nil || DefaultDecoding.isUsed(by: T.self)
+    else { return nil }
+    return provider?() ?? defaults.reading { request.jsonDecoder }
   }
 
   private func read<T: NetworkRequest>(_ request: T, _ response: CollectedResponse) throws -> T.Response {

@@ -125,7 +125,7 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// first MiB is always allowed. Defaults to `nil`: no limit. It has no effect with Foundation's implementation.
   var maximumInflation: Int? { get }
 
-  /// Decodes a successful response.
+  /// Decodes a successful response, on the caller's actor unless it is the default implementation.
   ///
   /// The default implementation decodes JSON with ``jsonDecoder``. An empty body is passed to ``emptyResponseHandler``;
   /// without one, ``NetworkError/emptyResponse`` is thrown.
@@ -174,7 +174,7 @@ extension NetworkRequest {
   public var maximumInflation: Int? { nil }
 
   public func decodeResponse(data: Data, response: URLResponse) throws -> Response {
-    DefaultDecoding.note(Self.self)
+    try DefaultDecoding.note(self, data)
     return try ResponseDecoding.decode(self, data: data, response: response, decoder: nil)
   }
 }

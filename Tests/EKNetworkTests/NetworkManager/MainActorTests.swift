@@ -10,34 +10,38 @@ import Testing
 
   init() throws { server = try LoopbackServer() }
 
-  /// Decodes as the default does, and records when.
   private struct Timed: NetworkRequest {
-    typealias Response = [Item]
+    /// Records when it is decoded.
+    struct Response: Decodable {
+      let items: [Item]
+      let decoding: Range<ContinuousClock.Instant>
+
+      init(from decoder: any Decoder) throws {
+        let start = ContinuousClock.now
+        items = try [Item](from: decoder)
+        decoding = start..<ContinuousClock.now
+      }
+    }
+
     let path = "/items"
     let method = HTTPMethod.get
-    let decoding: Locked<Range<ContinuousClock.Instant>?>
-
-    func decodeResponse(data: Data, response: URLResponse) throws -> [Item] {
-      let start = ContinuousClock.now
-      defer { decoding.withLock { $0 = start..<ContinuousClock.now } }
-      return try jsonDecoder.decode([Item].self, from: data)
-    }
   }
 
   /// The longest time that the main actor was blocked during decoding, as a share of the decoding time.
-  @MainActor private func standstill(during send: @MainActor (Timed) async throws -> [Item]) async throws -> Double {
-    let request = Timed(decoding: Locked(nil))
+  @MainActor private func standstill(
+    during send: @MainActor (Timed) async throws -> Timed.Response
+  ) async throws -> Double {
     let beats = Locked<[ContinuousClock.Instant]>([.now])
     // A timer, not a sleeping task: tests that block the cooperative thread pool must not stop the heartbeat.
     let heart = DispatchSource.makeTimerSource(queue: .main)
     heart.setEventHandler { beats.withLock { $0.append(.now) } }
     heart.schedule(deadline: .now(), repeating: .milliseconds(2), leeway: .milliseconds(1))
     heart.resume()
-    let items = try await send(request)
+    let response = try await send(Timed())
     heart.cancel()
     beats.withLock { $0.append(.now) }
-    #expect(items.count == Self.count)
-    let decoding = try #require(request.decoding.withLock { $0 })
+    #expect(response.items.count == Self.count)
+    let decoding = response.decoding
     let instants = beats.withLock { $0 }
     let longest = zip(instants, instants.dropFirst())
       .filter { $0 < decoding.upperBound && $1 > decoding.lowerBound }
@@ -71,6 +75,43 @@ import Testing
       MainActor.assertIsolated()
       return data.count
     }
+  }
+
+  /// Used by one actor alone.
+  private final class Counting: NetworkRequest {
+    let path = "/items"
+    let method = HTTPMethod.get
+    private var count = 0
+
+    func decodeResponse(data: Data, response: URLResponse) throws -> Int {
+      MainActor.assertIsolated()
+      count += 1
+      return count
+    }
+  }
+
+  private struct Handling: NetworkRequest {
+    typealias Response = Int
+    let path = "/empty"
+    let method = HTTPMethod.get
+    let emptyResponseHandler: ((HTTPURLResponse) throws -> Int)?
+  }
+
+  /// Its actor may use it again while it is suspended.
+  @MainActor @Test func codeOfTheRequestRunsOnMainActor() async throws {
+    server.route("/items") { _ in .text("0") }
+    server.route("/empty") { _ in .status(204) }
+    let manager = Wire.automatic.manager(server)
+    let counting = Counting()
+    for expected in 1...3 { #expect(try await manager.send(counting) == expected) }
+    var count = 0
+    let handling = Handling { _ in
+      MainActor.assertIsolated()
+      count += 1
+      return count
+    }
+    #expect(try await manager.send(handling) == 1)
+    #expect(try await manager.decodedResponse(to: handling).value == 2)
   }
 
   /// In a module with default main-actor isolation, the conformance of every request is isolated to it.

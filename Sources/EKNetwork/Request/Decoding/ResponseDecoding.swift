@@ -21,19 +21,26 @@ enum ResponseDecoding {
   static func decode<T: NetworkRequest>(
     _ request: T, data: Data, response: @autoclosure () -> URLResponse, decoder: JSONDecoder?
   ) throws -> T.Response {
-    if data.isEmpty || needsNoDecoder(T.Response.self) {
+    guard needsDecoder(T.Response.self, data) else {
       return try undecoded(request, data: data, response: response, decoder: decoder)
     }
-    do { return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data) } catch let error
-      as DecodingError
-    {
-      guard let http = response() as? HTTPURLResponse else { throw error }
-      throw error.about(http, data: data, method: request.methodName)
+    do {
+      return try (decoder ?? request.jsonDecoder).decode(T.Response.self, from: data)
+    } catch let error as DecodingError {
+      throw describe(error, of: request, data, response())
     }
   }
 
-  private static func needsNoDecoder(_ type: Any.Type) -> Bool {
-    isResponse(type, EmptyResponse.self) || isResponse(type, StatusCodeResponse.self) || isResponse(type, Data.self)
+  /// Returns the error for the user, which says what it is about.
+  static func describe<T: NetworkRequest>(
+    _ error: DecodingError, of request: T, _ data: Data, _ response: URLResponse
+  ) -> DecodingError {
+    (response as? HTTPURLResponse).map { error.about($0, data: data, method: request.methodName) } ?? error
+  }
+
+  static func needsDecoder(_ type: Any.Type, _ data: Data) -> Bool {
+    !data.isEmpty && !isResponse(type, EmptyResponse.self) && !isResponse(type, StatusCodeResponse.self)
+      && !isResponse(type, Data.self)
   }
 
   /// Not inlined: a function that uses the optional of a generic type looks that type up whenever it is called.
@@ -67,16 +74,32 @@ enum ResponseDecoding {
 /// The request types that are known to use the default `decodeResponse(data:response:)`.
 ///
 /// The default needs no `URLResponse` if there is a body, and creating one costs a quarter of the rest of a small
-/// request. Whether a type has its own implementation cannot be queried, but the default can record that it was called,
-/// which happens only if it is the type's witness.
+/// request. And it needs nothing else of the request, so that another thread can decode. Whether a type has its own
+/// implementation cannot be queried, but the default can record that it was called, which happens only if it is the
+/// type's witness.
 enum DefaultDecoding {
+  /// What the default throws instead of decoding, if it is called to find out whether it is.
+  struct IsUsed: Error {
+    let decoder: JSONDecoder
+  }
+
   private static let types = Locked<Set<ObjectIdentifier>>([])
+  @TaskLocal private static var asked: ObjectIdentifier?
 
   static func isUsed<T: NetworkRequest>(by type: T.Type) -> Bool {
     types.withLock { $0.contains(ObjectIdentifier(type)) }
   }
 
-  static func note<T: NetworkRequest>(_ type: T.Type) {
-    types.withLock { _ = $0.insert(ObjectIdentifier(type)) }
+  /// Calls a function that decodes with a request's own `decodeResponse(data:response:)`, or throws ``IsUsed``.
+  static func asking<T: NetworkRequest, Value>(_ type: T.Type, _ decode: () throws -> Value) throws -> Value {
+    try $asked.withValue(ObjectIdentifier(type), operation: decode)
+  }
+
+  /// The default's own call, for a response that has to be decoded unless `data` is empty.
+  static func note<T: NetworkRequest>(_ request: T, _ data: Data) throws {
+    types.withLock { _ = $0.insert(ObjectIdentifier(T.self)) }
+    if asked == ObjectIdentifier(T.self), ResponseDecoding.needsDecoder(T.Response.self, data) {
+      throw IsUsed(decoder: request.jsonDecoder)
+    }
   }
 }
