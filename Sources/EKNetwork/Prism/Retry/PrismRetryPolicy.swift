@@ -26,7 +26,7 @@ public struct PrismLinearRetry: PrismRetryPolicy {
     self.maxAttempts = max(maxAttempts, 0)
   }
 
-  /// Returns whether fewer than ``maxAttempts`` retries were made and the error is transient: see
+  /// Returns whether fewer than ``maxAttempts`` retries were made and the error is one to retry after: see
   /// ``PrismExponentialBackoff/shouldRetry(for:attempt:)``.
   public func shouldRetry(for error: Error, attempt: Int) -> Bool {
     attempt < maxAttempts && PrismNetworkError.isTransient(error)
@@ -65,7 +65,8 @@ public struct PrismExponentialBackoff: PrismRetryPolicy {
   }
 
   /// Returns whether fewer than ``maxAttempts`` retries were made and the error is transient: no connection, 408, 425,
-  /// 429, 5xx other than 501 and 505, or a response that is not valid HTTP. Other errors are not retried.
+  /// 429, 5xx other than 501 and 505, or a response that is not valid HTTP; or an error that is not one of the library or
+  /// of Foundation's URL loading, unless it is a ``NonRetriableError``. Other errors are not retried.
   ///
   /// A request of an adapter whose method is not idempotent (RFC 9110 §9.2.2), and which has no `Idempotency-Key`, is
   /// repeated only if it cannot have been processed: there was no connection, or the server responded with 408, 425,
@@ -92,9 +93,17 @@ extension PrismNetworkError {
     if failure?.repeatability?.isHarmless == false { return false }
     return switch RetryPolicy.kind(of: failure ?? error) {
     case .temporary, .serverError: true
+    case .unclear: failure == nil && isForeign(error) && RetryQuestion.current?.repeatability.isHarmless != false
     // 404, 409, 422 and a body that cannot be decoded will be the same next time.
-    case .refused, .unauthorized, .unclear, .permanent, .completed, .cancelled: false
+    case .refused, .unauthorized, .permanent, .completed, .cancelled: false
     }
+  }
+}
+
+extension PrismNetworkError {
+  /// Whether an error is one of an operation's own, which says what it knows by being a ``NonRetriableError`` or not.
+  private static func isForeign(_ error: any Error) -> Bool {
+    !(error is any ClassifiedError) && error.urlErrorCode == nil
   }
 }
 

@@ -48,11 +48,47 @@ struct PrismRetryPolicyTests {
             == [.noConnectivity, .serverError].contains(error))
       }
       #expect(policy.shouldRetry(for: URLError(.timedOut), attempt: 0))
+      #expect(!policy.shouldRetry(for: URLError(.secureConnectionFailed), attempt: 0))
+      for foreign in [OwnError(), POSIXError(.ECONNRESET), NSError(domain: "test", code: 1)] as [any Error] {
+        #expect((0...3).map { policy.shouldRetry(for: foreign, attempt: $0) } == [true, true, true, false])
+      }
+      #expect(!policy.shouldRetry(for: HopelessError(), attempt: 0))
       #expect(!policy.shouldRetry(for: CancellationError(), attempt: 0))
       #expect(!policy.shouldRetry(for: URLError(.cancelled), attempt: 0))
     }
     #expect(!PrismLinearRetry(maxAttempts: -5).shouldRetry(for: PrismNetworkError.serverError, attempt: 0))
     #expect(PrismLinearRetry(maxAttempts: -5).maxAttempts == 0)
+  }
+
+  private struct OwnError: Error {}
+  private struct HopelessError: NonRetriableError {}
+
+  @Test func errorOfAMiddlewareIsRetriedIfThatDoesNoHarm() async throws {
+    struct Failing: NetworkMiddleware {
+      let count = Locked(0)
+      func intercept(
+        _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
+      ) async throws -> NetworkMiddlewareResponse {
+        _ = try await next(request)
+        count.withLock { $0 += 1 }
+        throw OwnError()
+      }
+    }
+    struct Ping: NetworkRequest {
+      typealias Response = EmptyResponse
+      let path = "/ping"
+      let method: HTTPMethod
+      var retryPolicy: RetryPolicy { RetryPolicy(PrismLinearRetry(fixedDelay: .zero, maxAttempts: 2)) }
+    }
+    let server = try LoopbackServer()
+    for method in ["GET", "POST"] { server.route(method, "/ping") { _ in .status(204) } }
+    for (method, expected) in [(HTTPMethod.get, 3), (.post, 1)] {
+      let failing = Failing()
+      let manager = Wire.automatic.manager(server)
+      manager.attemptMiddleware = [failing]
+      await #expect(throws: OwnError.self) { try await manager.send(Ping(method: method)) }
+      #expect(failing.count.withLock { $0 } == expected)
+    }
   }
 
   // MARK: - On the wire

@@ -37,6 +37,18 @@ struct PrismRetryableRequestTests {
     }
   }
 
+  @Test func errorOfTheOperationsOwnIsRepeated() async throws {
+    struct NotReady: Error {}
+    let clock = RecordingClock()
+    let count = Locked(0)
+    let request = PrismRetryableRequest<Int>(policy: PrismLinearRetry(maxAttempts: 2), clock: clock) {
+      count.withLock { $0 += 1 }
+      throw NotReady()
+    }
+    await #expect(throws: NotReady.self) { _ = try await request.execute() }
+    #expect(count.withLock { $0 } == 3)
+  }
+
   @Test func permanentErrorIsNotRepeated() async throws {
     struct Hopeless: NonRetriableError {}
     let clock = RecordingClock()
