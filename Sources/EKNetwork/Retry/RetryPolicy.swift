@@ -3,9 +3,9 @@ import Foundation
 /// A policy for whether, how often and when a failed attempt is repeated.
 ///
 /// Regardless of the policy, nothing is repeated once the task was cancelled, nor if the body is a stream that was
-/// already opened, nor because a complete response could not be decoded, its content coding included: the error of the
-/// attempt is thrown instead. Neither is a request that is not idempotent (``NetworkRequest/isIdempotent``) after a
-/// redirect (301, 302, 303) that has changed its method to GET, or is its response: it was processed.
+/// already opened, nor because a complete response was empty or could not be decoded, its content coding included: the
+/// error of the attempt is thrown instead. Neither is a request that is not idempotent (``NetworkRequest/isIdempotent``)
+/// after a redirect (301, 302, 303) that has changed its method to GET, or is its response: it was processed.
 public struct RetryPolicy {
   /// The maximum number of retries. Zero or less means none.
   public let maxRetryCount: Int
@@ -13,8 +13,8 @@ public struct RetryPolicy {
   /// ``exponentialBackoff(maxRetryCount:baseDelay:maxDelay:jitter:maxRetryAfter:shouldRetry:)`` before the first.
   /// Anything that is not a positive number means no delay.
   public let delay: TimeInterval
-  /// A closure that returns whether to retry after an error. It is not called for a cancellation, which is never
-  /// retried.
+  /// A closure that returns whether to retry after an error. It is not called where nothing is repeated regardless of the
+  /// policy.
   public let shouldRetry: (Error) -> Bool
   /// The longest delay, in seconds, that a server may request with `Retry-After` (RFC 9110 §10.2.3).
   ///
