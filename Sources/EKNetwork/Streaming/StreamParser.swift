@@ -12,14 +12,16 @@ protocol StreamParser: Sendable {
   mutating func finish() throws -> Element?
 }
 
+extension StreamParser {
+  mutating func finish() throws -> Element? { nil }
+}
+
 struct ChunkParser: StreamParser {
   private var chunk: Data?
 
   mutating func append(_ chunk: Data) { self.chunk = chunk }
 
   mutating func next() -> Data? { chunk.take() }
-
-  mutating func finish() -> Data? { nil }
 }
 
 struct ByteParser: StreamParser {
@@ -37,26 +39,18 @@ struct ByteParser: StreamParser {
     defer { index += 1 }
     return chunk[index]
   }
-
-  mutating func finish() -> UInt8? { nil }
 }
 
-/// A parser that decodes one record from each line that is not blank.
-struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
-  private var splitter: LineSplitter
-  private let decode: @Sendable (UnsafeRawBufferPointer, Int) throws -> Item?
-
-  init(
-    _ splitter: LineSplitter, decoder: JSONDecoder, reportInvalid: (@Sendable (InvalidStreamRecord) -> Void)?
-  ) {
-    self.splitter = splitter
-    decode = { bytes, line in
+extension LineParser where Element: Decodable {
+  /// Decodes one record from each line that is not blank.
+  init(_ splitter: LineSplitter, decoder: JSONDecoder, reportInvalid: (@Sendable (InvalidStreamRecord) -> Void)?) {
+    self.init(splitter) { bytes, line in
       // A line of whitespace is blank, too.
       if bytes.allSatisfy({ HeaderSyntax.isBlank($0) || $0 == UInt8(ascii: "\r") }) { return nil }
       // Copied, because a decoder may keep its input.
       let data = Data(bytes)
       do {
-        return try decoder.decode(Item.self, from: data)
+        return try decoder.decode(Element.self, from: data)
       } catch {
         guard let reportInvalid else { throw Self.naming(line, in: error) }
         reportInvalid(InvalidStreamRecord(line: line, data: data, error: error))
@@ -64,12 +58,6 @@ struct NDJSONParser<Item: Decodable & Sendable>: StreamParser {
       }
     }
   }
-
-  mutating func append(_ chunk: Data) { splitter.append(chunk) }
-
-  mutating func next() throws -> Item? { try splitter.next(decode) }
-
-  mutating func finish() throws -> Item? { try splitter.finish(decode) }
 
   /// Returns the error with the line number at the start of its description.
   private static func naming(_ line: Int, in error: any Error) -> any Error {

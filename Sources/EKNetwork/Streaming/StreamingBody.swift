@@ -65,7 +65,7 @@ public struct StreamingBody: AsyncSequence, Sendable {
       reportOverlong = { onInvalidRecord(InvalidStreamRecord(line: $0.line, data: Data(), error: $0)) }
     }
     let splitter = LineSplitter(maximumLength: maximumLength, reportOverlong: reportOverlong)
-    return read(NDJSONParser(splitter, decoder: decoder, reportInvalid: onInvalidRecord))
+    return read(LineParser(splitter, decoder: decoder, reportInvalid: onInvalidRecord))
   }
 
   /// Returns the body as server-sent events, by the WHATWG standard. An incomplete event at the end of the stream is

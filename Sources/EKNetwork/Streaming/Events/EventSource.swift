@@ -12,24 +12,11 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
 
   let request: Request
   let clock: any Clock<Duration>
-  let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   let policy: EventReconnectPolicy
   let options: EventSourceOptions
   let defaults: () -> ClientDefaults?
+  let stream: nonisolated(nonsending) (EventStreamRequest<Request>) async throws -> StreamingResponse
   private let signal = ReconnectSignal()
-
-  init(
-    request: Request, clock: any Clock<Duration>, policy: EventReconnectPolicy, options: EventSourceOptions,
-    defaults: @escaping () -> ClientDefaults?,
-    stream: nonisolated(nonsending) @escaping (EventStreamRequest<Request>) async throws -> StreamingResponse
-  ) {
-    self.request = request
-    self.clock = clock
-    self.stream = stream
-    self.policy = policy
-    self.options = options
-    self.defaults = defaults
-  }
 
   /// Call it to reconnect now: it ends the wait before the next attempt, or closes the open stream and requests it again,
   /// resuming after the last event. For an app that returns to the foreground, or a network that has changed.
@@ -74,9 +61,7 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
     ///
     /// Throws ``EventStreamError``, ``StreamLineTooLongError``, the errors of `stream` that are not transient, and
     /// `CancellationError`.
-    public mutating func next() async throws -> ServerSentEvent? {
-      try await next(isolation: nil)
-    }
+    public mutating func next() async throws -> ServerSentEvent? { try await next(isolation: nil) }
 
     /// Returns the next event, on the caller's actor. Loops in Swift 6 call this method.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ServerSentEvent? {

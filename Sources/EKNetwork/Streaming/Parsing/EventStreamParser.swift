@@ -3,46 +3,15 @@ import Foundation
 /// Where to resume an event stream, for those who ask while it is read.
 typealias EventStreamPosition = Locked<(lastEventID: String, reconnectionTime: Duration?)>
 
-/// A parser for event streams, exactly as WHATWG HTML §9.2.5 and §9.2.6 specify.
+/// A parser for event streams, exactly as WHATWG HTML §9.2.5 and §9.2.6 specify. An event that the end of the stream leaves
+/// incomplete is discarded.
 struct EventStreamParser: StreamParser {
-  private static let lineFeed = UInt8(ascii: "\n")
-  private static let carriageReturn = UInt8(ascii: "\r")
-  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-
-  private let maximumSize: Int
-  private var chunk = Data()
-  /// The number of bytes of the chunk that have been read.
-  private var offset = 0
-  /// The offset of the next line feed in the chunk: less than `offset` if unknown, `max` if there is none.
-  private var nextLineFeed = -1
-  private var carry: [UInt8] = []
-  private var lineNumber = 0
-  /// Whether to skip a line feed: after a carriage return it belongs to the same line ending, even in another chunk.
-  private var swallowsLineFeed = false
-
-  // The buffers of §9.2.6.
-  private var data: [UInt8] = []
-  private var type = ""
-  private var id: String?
-  private var retry: Duration?
-  /// The ID to resume after: that of the last dispatched event (§9.2.6), even if it had no data. An ID that is not a
-  /// valid header field value is skipped: resuming after an earlier one repeats events, resuming without one loses
-  /// them. `nil` if the server has not set one; one that it has reset is empty.
-  private(set) var lastEventID: String? {
-    didSet { position?.withLock { $0.lastEventID = lastEventID ?? "" } }
-  }
-  private var isIDSendable = true
-  private let dispatchesTypesAlone: Bool
-  private let onComment: (@Sendable () -> Void)?
+  private var splitter: LineSplitter
+  private var buffers: EventBuffers
   private let refusal: EventStreamError?
-  private(set) var reconnectionTime: Duration? {
-    didSet { position?.withLock { $0.reconnectionTime = reconnectionTime } }
-  }
-  private let position: EventStreamPosition?
 
   /// - Parameters:
   ///   - maximumSize: The maximum size in bytes of a line and of the data of an event.
-  ///   - lastEventID: The last event ID of the previous stream.
   ///   - dispatchesTypesAlone: Whether an event without data is returned if it has a type. §9.2.6 drops it; protocols
   ///     on top of event streams use it.
   ///   - refusal: The reason why the body is no event stream: the error of every read.
@@ -52,75 +21,53 @@ struct EventStreamParser: StreamParser {
     maximumSize: Int, lastEventID: String? = nil, dispatchesTypesAlone: Bool = false, refusal: EventStreamError? = nil,
     position: EventStreamPosition? = nil, onComment: (@Sendable () -> Void)? = nil
   ) {
-    self.maximumSize = max(0, maximumSize)
-    self.dispatchesTypesAlone = dispatchesTypesAlone
+    splitter = LineSplitter(maximumLength: maximumSize, keepsBlankLines: true, endsAtCarriageReturns: true)
+    buffers = EventBuffers(
+      maximumSize: max(0, maximumSize), dispatchesTypesAlone: dispatchesTypesAlone, position: position,
+      onComment: onComment, id: lastEventID, lastEventID: lastEventID)
     self.refusal = refusal
-    self.position = position
-    self.onComment = onComment
-    self.lastEventID = lastEventID
-    id = lastEventID
   }
 
-  mutating func append(_ chunk: Data) {
-    self.chunk = chunk
-    offset = 0
-    nextLineFeed = -1
-  }
+  var lastEventID: String? { buffers.lastEventID }
+  var reconnectionTime: Duration? { buffers.reconnectionTime }
+
+  mutating func append(_ chunk: Data) { splitter.append(chunk) }
 
   mutating func next() throws -> ServerSentEvent? {
     if let refusal { throw refusal }
-    // A separate reference, so that the rest of the parser can be mutated meanwhile.
-    let chunk = chunk
-    // A consumed chunk is released while the next one is awaited.
-    defer { if offset == chunk.count { append(Data()) } }
-    return try chunk.withUnsafeBytes { bytes in
-      while offset < bytes.count {
-        if swallowsLineFeed {
-          swallowsLineFeed = false
-          if bytes[offset] == Self.lineFeed {
-            offset += 1
-            continue
-          }
-        }
-        let rest = bytes.from(offset)
-        guard let end = endOfLine(rest) else {
-          try checkSize(carry.count + rest.count, line: lineNumber + 1)
-          carry.append(contentsOf: rest)
-          offset = bytes.count
-          return nil
-        }
-        swallowsLineFeed = rest[end] == Self.carriageReturn
-        offset += end + 1
-        if let event = try line(rest.upTo(end)) { return event }
-      }
-      return nil
-    }
+    return try splitter.next { try buffers.process($0, number: $1) }
+  }
+}
+
+/// The buffers of an event that is being received (WHATWG HTML §9.2.6).
+private struct EventBuffers: Sendable {
+  private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+  private static let longestSendableID = 64 * 1024
+
+  let maximumSize: Int
+  let dispatchesTypesAlone: Bool
+  let position: EventStreamPosition?
+  let onComment: (@Sendable () -> Void)?
+  var data: [UInt8] = []
+  var type = ""
+  var id: String?
+  var retry: Duration?
+  var isIDSendable = true
+  /// The ID to resume after: that of the last dispatched event (§9.2.6), even if it had no data. An ID that is not a
+  /// valid header field value is skipped: resuming after an earlier one repeats events, resuming without one loses
+  /// them. `nil` if the server has not set one; one that it has reset is empty.
+  var lastEventID: String? {
+    didSet { position?.withLock { $0.lastEventID = lastEventID ?? "" } }
+  }
+  var reconnectionTime: Duration? {
+    didSet { position?.withLock { $0.reconnectionTime = reconnectionTime } }
   }
 
-  /// Discards an event that the end of the stream leaves incomplete (§9.2.6).
-  mutating func finish() -> ServerSentEvent? { nil }
-
-  private mutating func endOfLine(_ rest: UnsafeRawBufferPointer) -> Int? {
-    // Searched for once, not for every line before it that ends in a carriage return.
-    if nextLineFeed < offset { nextLineFeed = rest.firstOffset(of: Self.lineFeed).map { offset + $0 } ?? .max }
-    let feed = nextLineFeed == .max ? nil : nextLineFeed - offset
-    return rest.upTo(feed ?? rest.count).firstOffset(of: Self.carriageReturn) ?? feed
-  }
-
-  private mutating func line(_ piece: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
-    lineNumber += 1
-    try checkSize(carry.count + piece.count, line: lineNumber)
-    guard !carry.isEmpty else { return try process(piece) }
-    carry.append(contentsOf: piece)
-    let whole = carry
-    carry = []
-    return try whole.withUnsafeBytes { try process($0) }
-  }
-
-  private mutating func process(_ bytes: UnsafeRawBufferPointer) throws -> ServerSentEvent? {
+  /// Interprets a line (§9.2.6), and returns the event that it completes.
+  mutating func process(_ bytes: UnsafeRawBufferPointer, number: Int) throws -> ServerSentEvent? {
     var line = bytes
     // §9.2.5: the stream may begin with one byte order mark.
-    if lineNumber == 1, line.starts(with: Self.byteOrderMark) {
+    if number == 1, line.starts(with: Self.byteOrderMark) {
       line = line.from(Self.byteOrderMark.count)
     }
     guard let first = line.first else { return dispatch() }
@@ -130,15 +77,17 @@ struct EventStreamParser: StreamParser {
     }
     let colon = line.firstOffset(of: UInt8(ascii: ":")) ?? line.count
     let value = line.from(min(colon + 1, line.count))
-    try field(line.upTo(colon), value.first == UInt8(ascii: " ") ? value.from(1) : value)
+    try field(line.upTo(colon), value.first == UInt8(ascii: " ") ? value.from(1) : value, in: number)
     return nil
   }
 
-  private mutating func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws {
+  private mutating func field(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in line: Int) throws {
     if name.equals("data") {
-      try checkSize(data.count + value.count, line: lineNumber)
+      guard data.count + value.count <= maximumSize else {
+        throw StreamLineTooLongError(line: line, limitBytes: maximumSize)
+      }
       data.append(contentsOf: value)
-      data.append(Self.lineFeed)
+      data.append(UInt8(ascii: "\n"))
     } else if name.equals("event") {
       type = String(decoding: value, as: UTF8.self)
     } else if name.equals("id") {
@@ -155,8 +104,6 @@ struct EventStreamParser: StreamParser {
     }
   }
 
-  private static let longestSendableID = 64 * 1024
-
   private mutating func dispatch() -> ServerSentEvent? {
     if isIDSendable, lastEventID != id { lastEventID = id }
     defer {
@@ -168,10 +115,6 @@ struct EventStreamParser: StreamParser {
     return ServerSentEvent(
       event: type.isEmpty ? "message" : type, data: String(decoding: data.dropLast(), as: UTF8.self), id: id ?? "",
       retry: retry)
-  }
-
-  private func checkSize(_ size: Int, line: Int) throws {
-    guard size <= maximumSize else { throw StreamLineTooLongError(line: line, limitBytes: maximumSize) }
   }
 }
 

@@ -1,15 +1,22 @@
 import Foundation
 
-/// Splits chunks at line feeds. Lines are read in place; only a line that spans chunks is copied.
+/// Splits chunks into lines, which are read in place; only a line that spans chunks is copied.
 struct LineSplitter: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
+  private static let carriageReturn = UInt8(ascii: "\r")
 
   private let maximumLength: Int
   private let keepsBlankLines: Bool
+  /// Whether a carriage return ends a line even without a line feed after it (WHATWG HTML §9.2.5).
+  private let endsAtCarriageReturns: Bool
   private let reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)?
   private var chunk = Data()
   /// The number of bytes of the chunk that have been read.
   private var offset = 0
+  /// The offset of the next line feed in the chunk: less than `offset` if unknown, `max` if there is none.
+  private var nextLineFeed = -1
+  /// Whether to skip a line feed: after a carriage return it belongs to the same line ending, even in another chunk.
+  private var swallowsLineFeed = false
   /// The beginning of a line that continues in the next chunk.
   private var carry: [UInt8] = []
   private var isSkipping = false
@@ -17,11 +24,12 @@ struct LineSplitter: Sendable {
 
   /// - Parameter reportOverlong: Called with each line over the limit, which is skipped; if `nil`, such a line throws.
   init(
-    maximumLength: Int, keepsBlankLines: Bool = false,
+    maximumLength: Int, keepsBlankLines: Bool = false, endsAtCarriageReturns: Bool = false,
     reportOverlong: (@Sendable (StreamLineTooLongError) -> Void)? = nil
   ) {
     self.maximumLength = max(0, maximumLength)
     self.keepsBlankLines = keepsBlankLines
+    self.endsAtCarriageReturns = endsAtCarriageReturns
     self.reportOverlong = reportOverlong
   }
 
@@ -29,6 +37,7 @@ struct LineSplitter: Sendable {
   mutating func append(_ chunk: Data) {
     self.chunk = chunk
     offset = 0
+    nextLineFeed = -1
   }
 
   /// Returns what `make` returns for the next line, unless blank ones are skipped; `nil` if another chunk is needed.
@@ -42,12 +51,20 @@ struct LineSplitter: Sendable {
     defer { if offset == chunk.count { append(Data()) } }
     return try chunk.withUnsafeBytes { bytes in
       while offset < bytes.count {
+        if swallowsLineFeed {
+          swallowsLineFeed = false
+          if bytes[offset] == Self.lineFeed {
+            offset += 1
+            continue
+          }
+        }
         let rest = bytes.from(offset)
-        guard let end = rest.firstOffset(of: Self.lineFeed) else {
+        guard let end = endOfLine(rest) else {
           offset = bytes.count
           try keep(rest)
           return nil
         }
+        swallowsLineFeed = endsAtCarriageReturns && rest[end] == Self.carriageReturn
         offset += end + 1
         if let line = try complete(rest.upTo(end), make) { return line }
       }
@@ -68,14 +85,24 @@ struct LineSplitter: Sendable {
     return Data(exchange(&carry, with: []))
   }
 
+  private mutating func endOfLine(_ rest: UnsafeRawBufferPointer) -> Int? {
+    guard endsAtCarriageReturns else { return rest.firstOffset(of: Self.lineFeed) }
+    // Searched for once, not for every line before it that ends in a carriage return.
+    if nextLineFeed < offset { nextLineFeed = rest.firstOffset(of: Self.lineFeed).map { offset + $0 } ?? .max }
+    let feed = nextLineFeed == .max ? nil : nextLineFeed - offset
+    return rest.upTo(feed ?? rest.count).firstOffset(of: Self.carriageReturn) ?? feed
+  }
+
   private mutating func keep(_ piece: UnsafeRawBufferPointer) throws {
     guard !isSkipping else { return }
     // A carriage return at the end may belong to the line ending.
-    let ending = piece.last == UInt8(ascii: "\r") ? 1 : 0
+    let ending = piece.last == Self.carriageReturn ? 1 : 0
     guard carry.count + piece.count - ending <= maximumLength else { return try overlong(at: lineNumber + 1) }
     carry.append(contentsOf: piece)
   }
 
+  // Inlined, here and below: for a short line the calls would take as long as what `make` does.
+  @inline(__always)
   private mutating func complete<Line>(
     _ piece: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer, Int) throws -> Line?
   ) throws -> Line? {
@@ -91,10 +118,11 @@ struct LineSplitter: Sendable {
     return try whole.withUnsafeBytes { try handOn($0, make) }
   }
 
+  @inline(__always)
   private mutating func handOn<Line>(
     _ line: UnsafeRawBufferPointer, _ make: (UnsafeRawBufferPointer, Int) throws -> Line?
   ) throws -> Line? {
-    let line = line.last == UInt8(ascii: "\r") ? line.upTo(line.count - 1) : line
+    let line = line.last == Self.carriageReturn ? line.upTo(line.count - 1) : line
     guard line.count <= maximumLength else {
       try overlong(at: lineNumber)
       isSkipping = false
@@ -112,21 +140,26 @@ struct LineSplitter: Sendable {
   }
 }
 
-/// A parser that returns lines as strings. Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
-struct LineParser: StreamParser {
+/// A parser that makes an element of each line, as ``LineSplitter/next(_:)`` does.
+struct LineParser<Element: Sendable>: StreamParser {
   private var splitter: LineSplitter
+  private let make: @Sendable (UnsafeRawBufferPointer, Int) throws -> Element?
 
-  init(_ splitter: LineSplitter) { self.splitter = splitter }
+  init(_ splitter: LineSplitter, make: @escaping @Sendable (UnsafeRawBufferPointer, Int) throws -> Element?) {
+    self.splitter = splitter
+    self.make = make
+  }
 
   mutating func append(_ chunk: Data) { splitter.append(chunk) }
 
-  mutating func next() throws -> String? {
-    try splitter.next { line, _ in String(decoding: line, as: UTF8.self) }
-  }
+  mutating func next() throws -> Element? { try splitter.next(make) }
 
-  mutating func finish() throws -> String? {
-    try splitter.finish { line, _ in String(decoding: line, as: UTF8.self) }
-  }
+  mutating func finish() throws -> Element? { try splitter.finish(make) }
+}
+
+extension LineParser<String> {
+  /// Invalid UTF-8 is repaired, as by `String(decoding:as:)`.
+  init(_ splitter: LineSplitter) { self.init(splitter) { line, _ in String(decoding: line, as: UTF8.self) } }
 }
 
 /// An error for a line or a server-sent event that exceeds its limit.
@@ -145,9 +178,7 @@ public struct StreamLineTooLongError: LocalizedError, ClassifiedError, Equatable
   var failureKind: FailureKind { .permanent }
 
   /// A description of the error.
-  public var errorDescription: String? {
-    "Line \(line) is longer than \(limitBytes) bytes"
-  }
+  public var errorDescription: String? { "Line \(line) is longer than \(limitBytes) bytes" }
 }
 
 extension UnsafeRawBufferPointer {

@@ -3,7 +3,7 @@ import Testing
 @testable import EKNetwork
 
 struct LineParserTests {
-  private func parser(_ maximum: Int = 1_000) -> LineParser { LineParser(LineSplitter(maximumLength: maximum)) }
+  private func parser(_ maximum: Int = 1_000) -> LineParser<String> { LineParser(LineSplitter(maximumLength: maximum)) }
 
   @Test(arguments: [
     ("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]), ("\n\n\na\n\n", ["a"]),
@@ -79,8 +79,8 @@ struct LineParserTests {
 }
 
 struct NDJSONParserTests {
-  private func parser(_ report: (@Sendable (InvalidStreamRecord) -> Void)? = nil) -> NDJSONParser<Item> {
-    NDJSONParser(LineSplitter(maximumLength: 1_000), decoder: JSONDecoder(), reportInvalid: report)
+  private func parser(_ report: (@Sendable (InvalidStreamRecord) -> Void)? = nil) -> LineParser<Item> {
+    LineParser(LineSplitter(maximumLength: 1_000), decoder: JSONDecoder(), reportInvalid: report)
   }
 
   @Test func recordsAreTheSameForAnyChunking() {
