@@ -151,7 +151,6 @@ struct ExpiryQueue {
   private var now: UInt64 = 0
   private(set) var revisits = 0
 
-  /// Adds a slot, numbered after the existing ones.
   mutating func grow() {
     deadlines.append(Self.none)
     versions.append(0)

@@ -34,7 +34,6 @@ struct DownloadState: Equatable, Sendable {
   /// The version that the bytes in the file belong to; `nil` if no later response can be appended to them.
   private(set) var representation: Representation?
   private(set) var length: Int64 = 0
-  /// The total length, if the server has sent it.
   private(set) var total: Int64?
   /// The position where the current body ends, if the server has sent its length, as it does for a part.
   private var end: Int64?

@@ -80,7 +80,6 @@ struct ResumableUpload: Equatable, Sendable {
     if case .append(let part) = request, part.isLast, sent ?? part.length >= part.length { mayHaveArrived = true }
   }
 
-  /// Handles the response to the request that was asked for last.
   mutating func received(_ head: UploadHead) -> Action {
     limits.update(head.limits)
     switch request {

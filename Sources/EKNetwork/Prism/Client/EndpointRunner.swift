@@ -85,11 +85,7 @@ enum EntityDecoding {
     if let value = data as? Value { return value }
     if let value = EmptyResponse() as? Value { return value }
     let decoder = JSONDecoder()
-    if let formatter {
-      decoder.dateDecodingStrategy = .formatted(formatter)
-    } else {
-      decoder.dateDecodingStrategy = .custom(date)
-    }
+    decoder.dateDecodingStrategy = formatter.map { .formatted($0) } ?? .custom(date)
     return try decoder.decode(type, from: data)
   }
 

@@ -104,13 +104,9 @@ struct GraphQLVariables: Encodable {
 
   /// Creates the variables of a query; `nil` if it has none.
   init?(_ query: PrismGraphQLQuery) {
-    if let variables = query.encodableVariables {
-      value = variables
-    } else if let variables = query.variables {
-      value = variables
-    } else {
-      return nil
-    }
+    let variables: Any? = query.encodableVariables ?? query.variables
+    guard let variables else { return nil }
+    value = variables
   }
 
   private init(value: Any) { self.value = value }

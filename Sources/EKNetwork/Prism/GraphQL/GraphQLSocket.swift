@@ -176,7 +176,6 @@ struct GraphQLSocketState {
     return try text(message)
   }
 
-  /// Handles a message of the server; returns what to do, if anything.
   mutating func received(_ text: String) -> Action? {
     guard phase != .over else { return nil }
     let data = Data(text.utf8)

@@ -14,6 +14,7 @@ final class MessageInflater {
   private var mayHaveMore = false
   private var isCorrupt = false
 
+  /// Returns `nil` if zlib is not available.
   init?(keepsContext: Bool) {
     guard let inflater = ekn_inflater_create(EKN_FORMAT_RAW) else { return nil }
     self.inflater = inflater

@@ -30,7 +30,9 @@ struct ConnectionState {
   var pendingPongs = 0
   /// Whether a ping of the keep-alive has been passed to the transport, and the system has not accepted it.
   var isKeepAlivePingPending = false
+  /// The number of successful reads.
   var received = 0
+  /// The number of bytes of message frames that the system has accepted.
   var sent = 0
   /// Why this side gave the connection up.
   var lossReason: WebSocketError?
@@ -293,6 +295,7 @@ struct PingQueue {
 
   var count: Int { waiters.count }
 
+  /// Returns whether to send the ping now.
   mutating func add(_ payload: Data, _ waiter: Waiter) -> Bool {
     waiters[payload] = waiter
     guard isSending else {

@@ -58,19 +58,12 @@ final class OutgoingMessage: @unchecked Sendable {
   private let opcode: FrameOpcode
   private let isCompressed: Bool
   private var content: Content
-  private let count: Int
   private var offset = 0
 
   init(_ opcode: FrameOpcode, _ content: Content, isCompressed: Bool = false) {
     self.opcode = opcode
     self.content = content
     self.isCompressed = isCompressed
-    count =
-      switch content {
-      case .text(let text): text.utf8.count
-      case .data(let data): data.count
-      case .bytes(let bytes): bytes.count
-      }
   }
 
   func next() -> (frame: [UInt8], isLast: Bool) {
@@ -88,7 +81,7 @@ final class OutgoingMessage: @unchecked Sendable {
     let isFirst = offset == 0
     let piece = UnsafeRawBufferPointer(rebasing: payload[offset...].prefix(Self.frameSize))
     offset += piece.count
-    let isLast = offset >= count
+    let isLast = offset >= payload.count
     // RFC 6455 §5.3: a fresh key from a secure source for every frame. RFC 7692 §6: only the first frame indicates that
     // the message is compressed.
     let frame = FrameEncoder.frame(

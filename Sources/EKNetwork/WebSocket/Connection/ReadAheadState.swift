@@ -82,6 +82,7 @@ struct ReadAheadState {
 }
 
 extension WebSocketConnection {
+  /// Waits until the queue has room; returns whether it had to wait.
   func waitForRoom(_ unscanned: ArraySlice<UInt8>?, _ ahead: inout Task<Void, Never>?) async -> Bool {
     var hasWaited = false
     await withCheckedContinuation { continuation in

@@ -76,6 +76,7 @@ final class WebSocketConnection: Sendable {
     return bytes
   }
 
+  /// Returns whether the queue is full.
   private func handle(_ event: MessageDecoder.Event) -> Bool {
     switch event {
     case .message(let message): return deliver(message)

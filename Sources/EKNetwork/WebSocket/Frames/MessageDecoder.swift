@@ -48,8 +48,10 @@ struct MessageDecoder {
         let piece = UnsafeRawBufferPointer(rebasing: part)
         if frame.opcode.isControl {
           control.append(contentsOf: piece)
+        } else if isCompressed, !piece.isEmpty {
+          try inflate(piece)
         } else {
-          try add(piece)
+          try append(piece)
         }
         guard remaining == 0 else { return nil }
         self.frame = nil
@@ -79,15 +81,6 @@ struct MessageDecoder {
     // Checked before any of the payload is stored.
     guard header.length <= maximumMessageSize - message.count else { throw Self.tooBig }
     message.reserveCapacity(message.count + min(header.length, 1 << 20))
-  }
-
-  private mutating func add(_ piece: UnsafeRawBufferPointer) throws(ProtocolFailure) {
-    guard !piece.isEmpty else { return }
-    if isCompressed {
-      try inflate(piece)
-    } else {
-      try append(piece)
-    }
   }
 
   private mutating func append(_ piece: UnsafeRawBufferPointer) throws(ProtocolFailure) {

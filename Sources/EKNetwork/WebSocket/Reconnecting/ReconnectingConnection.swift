@@ -88,6 +88,7 @@ final class ReconnectingConnection: Sendable {
     }
   }
 
+  /// Returns whether to read on.
   private func deliver(_ message: WebSocketMessage) async -> Bool {
     await withCheckedContinuation { deliverer in
       switch state.withLock({ $0.deliver(message, deliverer) }) {
@@ -120,7 +121,7 @@ final class ReconnectingConnection: Sendable {
     guard state.withLock({ $0.enter(size) }) else { throw WebSocketError.sendQueueFull }
     defer { state.withLock { $0.leave(size) } }
     try await takeTurn()
-    defer { state.withLock { $0.endTurn() }?.resume() }
+    defer { state.withLock { $0.turns.passOn() }?.resume() }
     while true {
       let socket = try await link()
       do {

@@ -84,8 +84,6 @@ struct ReconnectingConnectionState {
     return turns.take(turn, id: id) ? .now(()) : .wait
   }
 
-  mutating func endTurn() -> Turn? { turns.passOn() }
-
   /// Returns the connection to send on, for the sender that has the turn.
   mutating func awaitLink(_ waiter: LinkWaiter) -> WaitOutcome<WebSocket> {
     guard isRunning else { return .fail(sendError) }

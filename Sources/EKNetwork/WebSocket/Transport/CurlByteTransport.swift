@@ -213,13 +213,11 @@
     private func loopEnd(_ error: any Error) {
       guard phase != .over else { return }
       phase = .over
-      opener?.cancel()
-      opener = nil
-      if let bytes {
+      opener.take()?.cancel()
+      if let bytes = bytes.take() {
         if watched != 0 { loop.watch(bytes.socket, Int32(EKN_POLL_REMOVE), number: number) }
         bytes.close()
       }
-      bytes = nil
       loop.remove(number)
       let completions = outgoing.removeAll()
       opening.take()?.resume(throwing: error)

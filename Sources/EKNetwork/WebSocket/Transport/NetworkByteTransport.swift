@@ -143,6 +143,7 @@ protocol NetworkConnection: AnyObject, Sendable {
   func receive(
     maximumLength: Int,
     _ completion: @escaping @Sendable (_ data: Data?, _ isComplete: Bool, NetworkConnectionFailure?) -> Void)
+  /// Sends bytes after those of earlier calls.
   func send(_ data: Data, _ completion: @escaping @Sendable (NetworkConnectionFailure?) -> Void)
   func cancel()
 }

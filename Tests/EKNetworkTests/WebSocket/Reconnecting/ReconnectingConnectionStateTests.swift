@@ -34,14 +34,14 @@ struct ReconnectingConnectionStateTests {
       order.withLock { $0.append(number) }
     }
     try await turn(0)
-    #expect(state.withLock { $0.endTurn() } == nil)
+    #expect(state.withLock { $0.turns.passOn() } == nil)
     try await turn(1)
     // Tasks start in no defined order: each starts once the one before it is queued.
     let second = Task { try await turn(2) }
     while state.withLock({ $0.turns.count }) < 1 { await Task.yield() }
     let third = Task { try await turn(3) }
     while state.withLock({ $0.turns.count }) < 2 { await Task.yield() }
-    state.withLock { $0.endTurn() }?.resume()
+    state.withLock { $0.turns.passOn() }?.resume()
     try await second.value
     let code = WebSocketCloseCode(rawValue: 4000)
     state.withLock { $0.close(code, "over") }.resume()

@@ -7,16 +7,12 @@ extension CachingTransport {
   func fetch(
     _ request: TransportRequest, _ query: CacheQuery, _ entry: CacheEntry?, _ plan: CachePlan
   ) async throws -> TransportResponse {
-    var status = CacheStatus(forward: .uriMiss)
+    // If the plan gives no reason, it is a range that the stored response cannot provide.
+    let status = CacheStatus(forward: plan.forward ?? .request)
     var isValidating = false
-    switch plan {
-    case .forward(let reason): status.forward = reason
-    case .validate(let reason):
-      status.forward = reason
+    if case .validate = plan {
       // A HEAD has no body to validate. A server evaluates the condition before the range (RFC 9110 §13.2.2).
       isValidating = query.method == "GET" && (query.range == nil || entry?.range(of: query) != nil)
-    // A range that the stored response cannot provide.
-    default: status.forward = .request
     }
     let sent = adding(isValidating ? entry?.response.validators.conditionalFields ?? [] : [], to: request, query)
     let requestTime = cache.now()
@@ -75,17 +71,15 @@ extension CachingTransport {
     request.wantsTimings = false
     request.collectsBody = true
     request.deadline = wire.resourceTimeout.map { .now + $0 }
-    let whole = request
     // One revalidation at a time, however many requests find the response stale.
     let key = FlightKey(request, query, wire).text
     guard cache.revalidations.begin(key) else { return }
     var query = query
     query.isInBackground = true
-    let background = query
-    Task.detached(priority: .utility) {
+    Task.detached(priority: .utility) { [request, query] in
       defer { cache.revalidations.end(key) }
       // On failure the stored response stays as it is, and the next request tries again.
-      try? await revalidate(whole, background)
+      try? await revalidate(request, query)
     }
   }
 
@@ -105,10 +99,9 @@ extension CachingTransport {
       if let hop = try request.hop.respondingBelowMiddleware(to: response.head, by: wire) {
         try await response.drain()
         request.hop = hop
-        var next = CacheQuery(request, salt: cache.salt)
-        next.epoch = query.epoch
-        next.isInBackground = true
-        query = next
+        let epoch = query.epoch
+        query = CacheQuery(request, salt: cache.salt)
+        (query.epoch, query.isInBackground) = (epoch, true)
         // The conditions are about a response to the same user: with new cookies it may be another one.
         if !query.selects(entry.response) { plan = .forward(.stale) }
         continue

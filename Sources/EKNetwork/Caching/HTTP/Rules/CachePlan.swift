@@ -99,7 +99,6 @@ struct CacheStatus: Sendable, Equatable {
   /// §2.8, a token.
   var detail: String?
 
-  /// The member that this cache adds to the field.
   var text: String {
     var text = Self.name + (forward.map { "; fwd=\($0.rawValue)" } ?? "; hit")
     if let forwardStatus { text += "; fwd-status=\(forwardStatus)" }

@@ -87,19 +87,14 @@ extension VaryingFields {
 
 /// A weighted list of a client's preferences (RFC 9110 §12.4.2): languages, content codings or character sets.
 struct WeightedPreferences: Sendable {
-  private struct Preference {
-    var tag: String
-    /// In thousandths.
-    var weight: Int
-  }
-
-  private let preferences: [Preference]
+  /// The weights are in thousandths.
+  private let preferences: [(tag: String, weight: Int)]
 
   init(_ value: String) {
-    preferences = FieldList.members(value).map { member in
+    preferences = FieldList.members(value).map { member -> (tag: String, weight: Int) in
       let parts = member.split(separator: ";").map { $0.trimmingBlanks().lowercased() }
       let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Self.thousandths($0.dropFirst(2)) }
-      return Preference(tag: parts.first ?? "", weight: weight ?? 1000)
+      return (parts.first ?? "", weight ?? 1000)
     }
     .sorted { $0.weight == $1.weight ? $0.tag < $1.tag : $0.weight > $1.weight }
   }
