@@ -25,7 +25,6 @@ final class BackgroundCenter: Sendable {
   let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
-  /// Where the copies of this session's uploads are.
   private let spoolFolder: URL
   /// How the names of the copies begin that this process makes.
   private let run = UUID().uuidString
@@ -52,7 +51,6 @@ final class BackgroundCenter: Sendable {
   private static let creation = NSLock()
   private static let centers = Locked<[String: BackgroundCenter]>([:])
 
-  /// Returns the center of an identifier, which is created on first use.
   static func shared(_ identifier: String, _ options: BackgroundTransferOptions) -> BackgroundCenter {
     creation.withLock {
       if let known = centers.withLock({ $0[identifier] }) { return known }
@@ -345,7 +343,6 @@ final class BackgroundCenter: Sendable {
 extension BackgroundTransfer {
   /// Returns the transfer with its numbers of bytes; a total that is not positive is unknown.
   fileprivate func at(_ completed: Int64, of total: Int64) -> BackgroundTransfer {
-    BackgroundTransfer(
-      id: id, destination: destination, completedBytes: completed, totalBytes: total > 0 ? total : nil)
+    BackgroundTransfer(id: id, destination: destination, completedBytes: completed, totalBytes: total > 0 ? total : nil)
   }
 }

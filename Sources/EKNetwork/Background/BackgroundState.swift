@@ -251,7 +251,6 @@ struct BackgroundState {
     return eventsAreFinished ? finishedEvents() : []
   }
 
-  /// Handles the end of the session's events. Returns the handlers to call.
   mutating func finishedEvents() -> [WakeUpHandler] {
     eventsAreFinished = handlers.isEmpty
     return exchange(&handlers, with: [])

@@ -47,14 +47,10 @@ public final class BackgroundTransfers: Sendable {
   /// What happens to the transfers, those of earlier runs included. Events wait until they are read; of the progress of a
   /// transfer only the latest does. Each is delivered once, so read them in one place. Events that were not read when the process
   /// ends are lost, but a downloaded file is at its destination. The sequence ends when the task that reads it is cancelled.
-  public var events: AsyncStream<BackgroundTransferEvent> {
-    AsyncStream { [center] in await center.nextEvent() }
-  }
+  public var events: AsyncStream<BackgroundTransferEvent> { AsyncStream { [center] in await center.nextEvent() } }
 
   /// The transfers in progress, those of earlier runs included.
-  public var transfers: [BackgroundTransfer] {
-    get async { await center.transfers() }
-  }
+  public var transfers: [BackgroundTransfer] { get async { await center.transfers() } }
 
   /// Starts a download, and returns when the system has it.
   ///

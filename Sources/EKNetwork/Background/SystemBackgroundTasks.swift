@@ -35,10 +35,16 @@
       task.resume()
     }
 
-    func all() async -> [BackgroundTaskStatus] { await session.allTasks.map { BackgroundTaskStatus($0) } }
+    private func tasks() async -> [URLSessionTask] {
+      await withCheckedContinuation { continuation in
+        session.getAllTasks { continuation.resume(returning: $0) }
+      }
+    }
+
+    func all() async -> [BackgroundTaskStatus] { await tasks().map { BackgroundTaskStatus($0) } }
 
     func cancel(_ isMeant: @escaping @Sendable (_ text: String?) -> Bool) async -> Set<Int> {
-      let meant = await session.allTasks.filter { isMeant($0.taskDescription) }
+      let meant = await tasks().filter { isMeant($0.taskDescription) }
       for task in meant { task.cancel() }
       return Set(meant.map(\.taskIdentifier))
     }
@@ -50,9 +56,7 @@
   private final class BackgroundDelegate: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate {
     private let center: BackgroundCenter
 
-    init(_ center: BackgroundCenter) {
-      self.center = center
-    }
+    init(_ center: BackgroundCenter) { self.center = center }
 
     func urlSession(
       _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
@@ -61,9 +65,7 @@
       center.progressed(downloadTask.taskDescription, totalBytesWritten, of: totalBytesExpectedToWrite)
     }
 
-    func urlSession(
-      _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
-    ) {
+    func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
       center.downloaded(downloadTask.taskDescription, to: location, downloadTask.response)
     }
 

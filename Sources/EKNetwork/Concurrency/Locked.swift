@@ -14,13 +14,9 @@ import Foundation
 struct Locked<State>: @unchecked Sendable {
   private let storage: LockedStorage<State>
 
-  init(_ state: State) {
-    storage = LockedStorage.make(state)
-  }
+  init(_ state: State) { storage = LockedStorage.make(state) }
 
-  func withLock<Result, Failure: Error>(
-    _ body: (inout State) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func withLock<Result, Failure: Error>(_ body: (inout State) throws(Failure) -> Result) throws(Failure) -> Result {
     storage.lock()
     defer { storage.unlock() }
     // Through a pointer: the lock makes the access exclusive, and the runtime's own exclusivity check costs as much.

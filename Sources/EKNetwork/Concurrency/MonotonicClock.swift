@@ -63,7 +63,6 @@ extension Duration {
   /// Zero and negative durations, which Foundation treats as "no limit" or traps on, become the shortest timeout.
   var timeoutInterval: TimeInterval { min(max(timeInterval, 0.001), 1e9) }
 
-  /// The duration in nanoseconds, clamped to 64 bits.
   var clampedNanoseconds: UInt64 {
     guard self > .zero else { return 0 }
     guard self < .seconds(18_446_744_073) else { return .max }

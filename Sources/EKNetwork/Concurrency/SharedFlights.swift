@@ -51,17 +51,13 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   ///
   /// - Throws: What the work throws, to every caller that waits; `CancellationError` at once when this caller's task is
   ///   cancelled. The work continues for the others, and is cancelled with the last of them.
-  func run<Value: Sendable>(
-    _ key: Key, _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
+  func run<Value: Sendable>(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     do { return try await join(key, work) } catch is EnclosingWork.SelfWaitError { return try await work() }
   }
 
   /// Returns the result of the work in flight, as ``run(_:_:)`` does, and throws ``EnclosingWork/SelfWaitError`` to a
   /// caller that would wait for itself.
-  func join<Value: Sendable>(
-    _ key: Key, _ work: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
+  func join<Value: Sendable>(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let name = Name(key: key, type: ObjectIdentifier(Value.self))
     let id = state.withLock { $0.nextID.increment() }
     let joined = Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>(nil)

@@ -56,9 +56,7 @@ struct KeyedQueue<Key: Hashable, Element> {
     elements[id] = element
   }
 
-  @discardableResult mutating func popFirst() -> Element? {
-    start < order.count ? remove(order[start]) : nil
-  }
+  @discardableResult mutating func popFirst() -> Element? { start < order.count ? remove(order[start]) : nil }
 
   @discardableResult mutating func remove(_ id: Key) -> Element? {
     guard let element = elements.removeValue(forKey: id) else { return nil }

@@ -95,7 +95,6 @@ enum HARDocument {
     ["name": .string(name), "value": .string(value)]
   }
 
-  /// Returns bytes as text that JSON can represent, and its encoding.
   private static func encoded(_ data: Data) -> (JSONValue, encoding: JSONValue) {
     if let text = data.withUnsafeBytes({ String(utf8Bytes: $0) }) { return (.string(text), .null) }
     return (.string(data.base64EncodedString()), "base64")
@@ -113,7 +112,6 @@ enum HARDocument {
 struct HARRequest: Sendable, Equatable {
   var method: String
   var url: String
-  /// The header fields as they are written.
   var fields: HeaderFieldList
   /// The fingerprints of the values of secret fields, by name in lower case.
   var fingerprints: [String: String]
@@ -152,7 +150,6 @@ extension HARRequest {
 
 /// The recorded body of a response, which grows while it is read.
 struct HARContent: Sendable, Equatable {
-  /// The maximum number of chunk sizes that are kept.
   private static let maximumPieces = 4096
 
   private(set) var data = Data()
@@ -179,7 +176,6 @@ struct HARContent: Sendable, Equatable {
 /// The phases of an exchange in milliseconds, with the names of HAR 1.2. `nil` for a phase that did not happen or is
 /// unknown.
 struct HARTimings: Sendable, Equatable {
-  /// The time spent waiting for a connection.
   var blocked: Double?
   var dns: Double?
   /// Includes ``ssl``, as HAR specifies.

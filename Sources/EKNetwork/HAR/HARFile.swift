@@ -120,7 +120,6 @@ struct HARExchange: Sendable {
   struct Response: Sendable {
     var status: Int
     var reason: String
-    /// The header fields as they are written.
     var fields: HeaderFieldList
     var content = HARContent()
   }
@@ -129,7 +128,6 @@ struct HARExchange: Sendable {
   var number: Int
   var started: Date
   var request: HARRequest
-  /// `nil` if there was none.
   var response: Response?
   /// The error because of which there was no response, or not all of its body.
   var error: String?
@@ -162,7 +160,6 @@ struct HARExchangeList {
   var count: Int { kept.count }
   var exchanges: [HARExchange] { kept.all }
 
-  /// Returns the number of a request that is about to be sent.
   mutating func nextNumber() -> Int { lastNumber.increment() }
 
   mutating func append(_ exchange: HARExchange) {

@@ -99,8 +99,7 @@ public final class HARRecorder: NetworkMiddleware {
   /// - Throws: `EncodingError` if an entry cannot be encoded.
   public func data() throws -> Data {
     let (exchanges, dropped) = backlog.withLock { ($0.exchanges, $0.dropped) }
-    return try HARDocument.data(
-      exchanges.sorted { $0.number < $1.number }, redaction: redaction, dropped: dropped)
+    return try HARDocument.data(exchanges.sorted { $0.number < $1.number }, redaction: redaction, dropped: dropped)
   }
 
   /// Writes the result of ``data()`` to a file atomically, replacing an existing one.

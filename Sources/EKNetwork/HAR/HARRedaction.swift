@@ -20,7 +20,6 @@ struct HARRedaction: Codable, Sendable, Equatable {
   let salt: String
   let hidesSecrets: Bool
 
-  /// Returns a digest of 128 bits, in hexadecimal digits.
   func digest(_ data: Data) -> String {
     var digest = salt
     var rest = data[...]
@@ -49,8 +48,6 @@ struct HARRedaction: Codable, Sendable, Equatable {
   /// Returns the URL in the form in which it is written and compared.
   func url(_ url: URL) -> String { (url.normalized?.url ?? url).text(hiding: pseudonym) ?? Self.hidden }
 
-  /// Returns the value of a header field as it is written.
-  ///
   /// - Parameter url: The base of a relative URL in the value.
   func field(_ name: String, _ value: String, of url: URL?) -> String {
     guard hidesSecrets else { return value }

@@ -33,12 +33,10 @@ struct ReplayRecording {
     isUsed = entries.map { _ in false }
   }
 
-  /// The requests that have not been made, in order.
   var unused: [String] { entries.indices.filter { !isUsed[$0] }.map { entries[$0].request.line } }
 
   func contains(url: String) -> Bool { urls.contains(url) }
 
-  /// Returns the next response that was recorded for a matching request.
   mutating func next(_ request: HARRequest) throws(ReplaySession.UnexpectedRequest) -> ReplayEntry {
     var candidates = places[request.line] ?? []
     guard !candidates.isEmpty else { throw unexpected(request, .notRecorded) }
@@ -165,9 +163,7 @@ extension ReplayEntry {
     return fields
   }
 
-  private static func body(
-    _ entry: HARFile.Entry
-  ) throws(HARFile.EntryFailure) -> (pieces: [Data], isComplete: Bool) {
+  private static func body(_ entry: HARFile.Entry) throws(HARFile.EntryFailure) -> (pieces: [Data], isComplete: Bool) {
     let size = entry.response.content?.size ?? 0
     guard let content = entry.response.content, let text = content.text else {
       let status = entry.response.status
@@ -216,9 +212,7 @@ extension HARFile {
     init(_ reason: String) { self.reason = reason }
   }
 
-  fileprivate static func bytes(
-    _ text: String, encoding: String?, of place: String
-  ) throws(EntryFailure) -> Data {
+  fileprivate static func bytes(_ text: String, encoding: String?, of place: String) throws(EntryFailure) -> Data {
     guard encoding?.lowercased() == "base64" else { return Data(text.utf8) }
     // RFC 4648 §3.1: some tools insert line breaks nevertheless.
     guard let data = Data(base64Encoded: text) ?? Data(base64Encoded: text.filter { !$0.isNewline }) else {

@@ -77,9 +77,7 @@ struct CurlCommand {
   }
 
   /// Returns the text in single quotes, in which a POSIX shell takes everything literally except the quote.
-  private static func quoted(_ text: String) -> String {
-    "'" + text.replacing("'", with: "'\\''") + "'"
-  }
+  private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }
 
 extension URLRequest {

@@ -68,9 +68,7 @@ struct NetworkLogger: Sendable {
 
 extension NetworkLogEntry {
   /// The entry in one line, its metadata in a stable order.
-  var line: String {
-    metadata.sorted { $0.key < $1.key }.reduce(into: message) { $0 += " \($1.key)=\($1.value)" }
-  }
+  var line: String { metadata.sorted { $0.key < $1.key }.reduce(into: message) { $0 += " \($1.key)=\($1.value)" } }
 }
 
 extension NetworkLogEntry.Level {
@@ -113,7 +111,6 @@ struct RequestLog: Sendable {
     }
   }
 
-  /// Whether to measure the phases of an exchange.
   var wantsTimings: Bool { handler != nil }
 
   func started(_ url: URL, attempt: Int) {
@@ -180,8 +177,7 @@ struct RequestLog: Sendable {
   private var elapsed: Duration { .now - start }
 
   private func report(_ kind: @autoclosure () -> NetworkEvent.Kind, cacheStatus: @autoclosure () -> String? = nil) {
-    handler?(
-      NetworkEvent(request: request, method: method, elapsed: elapsed, kind: kind(), cacheStatus: cacheStatus()))
+    handler?(NetworkEvent(request: request, method: method, elapsed: elapsed, kind: kind(), cacheStatus: cacheStatus()))
   }
 
   private func failure(_ metadata: [String: String]) -> [String: String] {

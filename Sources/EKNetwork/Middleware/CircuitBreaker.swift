@@ -120,9 +120,7 @@ public final class CircuitBreaker: NetworkMiddleware {
   }
 
   @discardableResult
-  private func change<Value>(
-    _ origin: Origin, at now: Duration, _ change: (inout CircuitState) -> Value
-  ) -> Value {
+  private func change<Value>(_ origin: Origin, at now: Duration, _ change: (inout CircuitState) -> Value) -> Value {
     circuits.withLock { circuits in
       let time = now.clampedNanoseconds
       var circuit =

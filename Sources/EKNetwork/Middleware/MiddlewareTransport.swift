@@ -182,7 +182,6 @@ struct RequestChanges: Sendable {
   private let after: URLRequest
   private let options: (before: RequestOptions, after: RequestOptions)
   private var fields: [(name: String, value: String?)] = []
-  /// Whether the changed request goes to another origin.
   let leavesOrigin: Bool
 
   init(from before: URLRequest, to after: URLRequest) {
@@ -203,7 +202,6 @@ struct RequestChanges: Sendable {
     return after.value(forHTTPHeaderField: name) != nil && before.value(forHTTPHeaderField: name) == nil
   }
 
-  /// Whether the changed request has a body of its own.
   var replacesBody: Bool { before.httpBodyStream !== after.httpBodyStream || before.httpBody != after.httpBody }
 
   func applied(to request: HTTPRequest) throws -> HTTPRequest {
@@ -215,9 +213,7 @@ struct RequestChanges: Sendable {
     if before.httpShouldHandleCookies != after.httpShouldHandleCookies {
       changed.httpShouldHandleCookies = after.httpShouldHandleCookies
     }
-    if before.httpBodyStream !== after.httpBodyStream {
-      changed.httpBodyStream = after.httpBodyStream
-    }
+    if before.httpBodyStream !== after.httpBodyStream { changed.httpBodyStream = after.httpBodyStream }
     if after.httpBodyStream == nil, before.httpBody != after.httpBody || before.httpBodyStream != nil {
       changed.httpBody = after.httpBody
     }

@@ -149,11 +149,9 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
 
   init(_ response: TransportResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
-    self.init(
-      http.statusCode, http.headerDictionary, RereadableBody(response.body), response.head, response.redirect)
+    self.init(http.statusCode, http.headerDictionary, RereadableBody(response.body), response.head, response.redirect)
   }
 
-  /// Creates the response of a call that has ended.
   init(_ response: CollectedResponse) throws {
     guard let http = response.head.urlResponse as? HTTPURLResponse else { throw NetworkError.invalidResponse }
     let content =
@@ -232,11 +230,8 @@ public struct NetworkMiddlewareResponse: ResponseHeaderFields, Sendable {
   /// Whether a cache has stored the response: it says nothing about the server now.
   var isStored: Bool { head?.isStored == true }
 
-  /// The reason phrase; empty if there is none.
   var reasonPhrase: String { head?.statusCode == statusCode ? head?.reasonPhrase ?? "" : "" }
 
-  /// Returns the response in the form that the rest of the library uses.
-  ///
   /// - Parameter url: The URL of the request, for a response that does not come from `next`.
   func transportResponse(url: URL?) throws -> TransportResponse {
     if let head, !isChanged { return TransportResponse(head: head, body: content.take(), redirect: redirect) }

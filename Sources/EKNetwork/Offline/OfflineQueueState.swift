@@ -22,9 +22,7 @@ struct OfflineQueueState {
   }
 
   /// All entries, in the order in which they are sent.
-  var all: [OfflineQueueEntry] {
-    priorities.reversed().flatMap { lanes[$0]?.all ?? [] }
-  }
+  var all: [OfflineQueueEntry] { priorities.reversed().flatMap { lanes[$0]?.all ?? [] } }
 
   func check(bytes: Int64) throws(PrismOfflineQueueError) {
     guard count < maximumCount else { throw .tooManyRequests(limit: maximumCount) }
@@ -83,7 +81,6 @@ struct OfflineQueueState {
     }
   }
 
-  /// Removes and returns all entries that are not being sent.
   mutating func takeAll() -> [OfflineQueueEntry] {
     let taken = all.filter { !inFlight.contains($0.sequence) }
     remove(taken)
@@ -188,9 +185,7 @@ enum OfflineFailure: Equatable {
     }
   }
 
-  var isFailedAttempt: Bool {
-    if case .temporary = self { true } else { false }
-  }
+  var isFailedAttempt: Bool { if case .temporary = self { true } else { false } }
 
   var retryAfter: Duration? {
     switch self {

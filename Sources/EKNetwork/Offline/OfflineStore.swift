@@ -13,7 +13,6 @@ final class OfflineStore: Sendable {
     var lastSequence: UInt64 = 0
   }
 
-  /// The extension of a file with the body of a request.
   static let bodyExtension = "body"
 
   private static let mark = Data("EKNQ1 ".utf8)
@@ -227,7 +226,6 @@ final class OfflineStore: Sendable {
     try create(file) { $0.append(head + body) ? nil : errno }
   }
 
-  /// Copies a body into the folder.
   func copy(_ segments: [BodySegment], sequence: UInt64) throws(PrismOfflineQueueError) -> URL {
     let url = body(sequence)
     try create(url) { file throws(PrismOfflineQueueError) in
@@ -297,9 +295,7 @@ final class OfflineStore: Sendable {
   }
 
   /// Removes a body whose request was removed, or could not be written.
-  func removeBody(_ sequence: UInt64) {
-    if isInPlace { unlink(body(sequence).path) }
-  }
+  func removeBody(_ sequence: UInt64) { if isInPlace { unlink(body(sequence).path) } }
 
   private func body(_ sequence: UInt64) -> URL { directory.appendingPathComponent(Self.bodyName(sequence)) }
 
@@ -361,7 +357,6 @@ final class OfflineStore: Sendable {
 }
 
 extension RequestBodyError {
-  /// The file that the error is about.
   fileprivate var file: URL? {
     switch self {
     case .fileNotFound(let url), .notARegularFile(let url), .fileNotReadable(let url, _), .fileChanged(let url, _, _):

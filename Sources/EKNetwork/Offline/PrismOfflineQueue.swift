@@ -21,7 +21,6 @@ public actor PrismOfflineQueue {
   let autoFlush: Bool
   let store: OfflineStore?
   nonisolated let flights = SharedFlights<Int>()
-  /// The flush that is delivering.
   private var delivering: EnclosingWork?
   private var turns: [CheckedContinuation<Void, Never>] = []
   var state: OfflineQueueState
@@ -63,8 +62,7 @@ public actor PrismOfflineQueue {
     directory: URL, autoFlush: Bool = false, options: PrismOfflineQueueOptions = PrismOfflineQueueOptions(),
     flushHandler: sending (([PrismQueuedRequest]) async throws -> Void)? = nil
   ) throws {
-    try self.init(
-      directory: directory, delivery: Self.delivery(flushHandler), autoFlush: autoFlush, options: options)
+    try self.init(directory: directory, delivery: Self.delivery(flushHandler), autoFlush: autoFlush, options: options)
   }
 
   /// Creates a queue that sends its requests in the given way.
@@ -329,9 +327,7 @@ extension PrismOfflineQueue {
 
   nonisolated var isFlushing: Bool { flights.count > 0 }
 
-  var delivers: Bool {
-    if case .none = delivery.way { false } else { true }
-  }
+  var delivers: Bool { if case .none = delivery.way { false } else { true } }
 
   private func wake(resetting: Bool) async {
     // A wait that has ended just when it was cancelled must not end the one that has begun since.
@@ -355,7 +351,6 @@ extension PrismOfflineQueue {
   }
 }
 
-/// How a queue stores the requests that it accepts.
 extension PrismOfflineQueue {
   /// Returns a request as an entry of the queue, after writing it to the folder if there is one.
   func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {

@@ -31,7 +31,6 @@ public struct PrismOfflineQueueOptions: Sendable {
   /// request is removed; if the process is killed in between, it may be called again. If it is `nil`, the request is
   /// written to the developer's log and dropped.
   public var undelivered: UndeliveredHandler?
-  /// The clock that measures the backoff.
   var clock: any Clock<Duration> = ContinuousClock()
 
   /// Creates options with the default values.

@@ -82,7 +82,6 @@ public struct PrismQueuedRequest: Sendable, Identifiable {
     return with(FileSegment(unlinked: shared, name: bodyFile, size: end).part(from: start, length: size))
   }
 
-  /// Returns the request with a body that is read from a file when it is sent.
   func with(_ body: FileSegment) -> PrismQueuedRequest {
     var request = urlRequest
     request.httpBodyStream = BodyInputStream(.segments([.file(body)]))
@@ -169,7 +168,6 @@ struct StoredRequest: Codable, Equatable {
     self.body = body
   }
 
-  /// Returns the request, with its body from `data` or in `file`.
   func request(retryCount: Int, data: Data, file: URL?) -> PrismQueuedRequest {
     var urlRequest = URLRequest(url: url)
     urlRequest.httpMethod = method

@@ -35,14 +35,12 @@ public final class NetworkProgress: @unchecked Sendable {
 
 #if canImport(Combine)
   extension NetworkProgress: ObservableObject {
-    /// Resets the progress to 0 for a new request, whose number is returned.
     func reset() -> UInt64 {
       var request: UInt64 = 0
       report { request = $0.reset() }
       return request
     }
 
-    /// Publishes an update unless a later one was published.
     func advance(to update: ProgressUpdate) { report { $0.advance(to: update) } }
 
     private func report(_ change: (inout ProgressUpdate) -> Void) {
@@ -97,9 +95,7 @@ public final class NetworkProgress: @unchecked Sendable {
       private let owner: Owner
 
       /// Creates a wrapper around an initial value.
-      public init(wrappedValue: Value) {
-        owner = Owner(ObservedValue(wrappedValue))
-      }
+      public init(wrappedValue: Value) { owner = Owner(ObservedValue(wrappedValue)) }
 
       /// The value.
       public var wrappedValue: Value {
@@ -180,9 +176,7 @@ final class ObservedValue<Value: Sendable & Equatable>: Sendable {
 
   private let state: Locked<State>
 
-  init(_ value: Value) {
-    state = Locked(State(current: Version(value: value, version: 0)))
-  }
+  init(_ value: Value) { state = Locked(State(current: Version(value: value, version: 0))) }
 
   var current: Value { state.withLock { $0.current.value } }
 

@@ -105,10 +105,8 @@ struct ProgressMeter: Sendable {
     return .publish(published)
   }
 
-  /// Whether the progress measures the upload.
   private var uploadLeads: Bool { (sent.total ?? sent.bytes) >= Self.leadingBodyLength }
 
-  /// The completed and the total bytes of this attempt.
   private var bytes: (completed: Int64, total: Int64?) {
     guard uploadLeads else { return (received.bytes, received.believedTotal) }
     let total = sent.believedTotal.map { $0.addingClamped(received.believedTotal ?? 0) }

@@ -53,10 +53,7 @@ enum RateLimitFields {
     ]
   }
 
-  /// Parses a quota with a separate field for each number.
-  private static func separate(
-    _ prefix: String, _ field: (String) -> String?, reset: (String) -> Duration?
-  ) -> Quota? {
+  private static func separate(_ prefix: String, _ field: (String) -> String?, reset: (String) -> Duration?) -> Quota? {
     guard let remaining = field(prefix + "Remaining").flatMap({ number($0) }) else { return nil }
     return Quota(
       remaining: remaining, reset: field(prefix + "Reset").flatMap { reset(String($0[...].trimmingBlanks())) },
@@ -184,7 +181,6 @@ final class RateLimitLine: Sendable {
     }
   }
 
-  /// Records the response or failure of a request that was admitted.
   func leave(_ key: Key, of generation: Int, report: RateLimitReport?) {
     change(key) { entry, now in entry.state.end(report, of: generation, at: now) }
   }
@@ -247,8 +243,7 @@ final class RateLimitLine: Sendable {
     oldTimer?.cancel()
     for (waiter, delay) in released {
       if let delay {
-        waiter.resume(
-          throwing: RateLimiter.LimitError(host: key.origin.host, reason: .waitTooLong, retryAfter: delay))
+        waiter.resume(throwing: RateLimiter.LimitError(host: key.origin.host, reason: .waitTooLong, retryAfter: delay))
       } else {
         waiter.resume(returning: generation)
       }

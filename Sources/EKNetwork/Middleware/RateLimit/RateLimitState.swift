@@ -211,7 +211,6 @@ struct RateLimitAllowance: Equatable, Sendable {
   var remaining: Int
   /// When the quota is full again; `nil` if that is unknown until the next response.
   var reset: Duration?
-  /// The whole quota.
   var limit: Int?
   /// While there is no reset: the generation of the first requests that show whether the limit is over.
   var firstGeneration = 0
@@ -221,9 +220,7 @@ struct RateLimitAllowance: Equatable, Sendable {
 }
 
 extension RateLimitAllowance {
-  /// - Parameters:
-  ///   - quota: The quota that a response reports.
-  ///   - longest: The maximum time until its reset that is accepted.
+  /// - Parameter longest: The maximum time until its reset that is accepted.
   init(_ quota: RateLimitReport.Quota, at now: Duration, longest: Duration) {
     let reset = quota.reset.map { now + min(max($0, .zero), longest) }
     // Without a reset it would be unknown when to continue.
@@ -286,9 +283,7 @@ struct SendWindow: Sendable {
     self.period = period
   }
 
-  /// Returns the earliest time for a request with others ahead of it.
-  ///
-  /// - Parameter position: The number of requests ahead; 0 for the next one.
+  /// Returns the earliest time for a request with `position` others ahead of it.
   func opening(position: Int = 0, at now: Duration) -> Duration {
     let laps = position / limit
     let before = times.count + position % limit - limit
@@ -306,9 +301,7 @@ struct SendWindow: Sendable {
   }
 
   /// Returns whether it delays no request, as if nothing had been sent.
-  func isIdle(at now: Duration) -> Bool {
-    times.isEmpty || time(times.count - 1) + period <= now
-  }
+  func isIdle(at now: Duration) -> Bool { times.isEmpty || time(times.count - 1) + period <= now }
 
   private func time(_ index: Int) -> Duration { times[(oldest + index) % times.count] }
 }

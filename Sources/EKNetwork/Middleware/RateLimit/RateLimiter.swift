@@ -87,7 +87,6 @@ public final class RateLimiter: NetworkMiddleware {
     self.init(rules, clock: ContinuousClock().stopwatch(), client: client)
   }
 
-  /// Creates a rate limiter with a custom clock, for tests.
   init(_ rules: RateLimitRules, clock: ElapsedTime, client: (@Sendable (URLRequest) -> String)? = nil) {
     line = RateLimitLine(rules, clock: clock)
     self.client = client
@@ -111,9 +110,7 @@ public final class RateLimiter: NetworkMiddleware {
     }
     do {
       let response = try await EnclosingWork(canBeJoined: false, mark: admission).run { try await next(request) }
-      let report = RateLimitReport(status: response.statusCode, now: Date()) {
-        response.value(forHTTPHeaderField: $0)
-      }
+      let report = RateLimitReport(status: response.statusCode, now: Date()) { response.value(forHTTPHeaderField: $0) }
       line.leave(key, of: generation, report: response.isStored ? .notSent : report)
       return response
     } catch {
@@ -145,14 +142,10 @@ struct RateLimitReport: Equatable, Sendable {
   /// The maximum number of quotas of a server; more are ignored.
   static let maximumQuotas = 8
 
-  /// The report for a request that was not sent.
   static let notSent = RateLimitReport(isOfNothingSent: true)
 }
 
 extension RateLimitReport {
-  /// - Parameters:
-  ///   - field: Returns the value of a header field by its name.
-  ///   - now: The date that dates in header fields are compared with.
   init(status: Int, now: Date, field: (String) -> String?) {
     // A stored response reports the limits of an earlier request (RFC 9211 §2.1).
     if let caches = field("Cache-Status"), Self.isHit(caches) {

@@ -123,9 +123,7 @@ enum TraceState {
   /// Returns whether a value is valid: printable ASCII without `,` and `=`. Trailing blanks are trimmed already.
   private static func isValue(_ value: Substring.UTF8View) -> Bool {
     !value.isEmpty && value.count <= 256
-      && value.allSatisfy {
-        (0x20...0x7E).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=")
-      }
+      && value.allSatisfy { (0x20...0x7E).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=") }
   }
 
   private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -41,7 +41,6 @@
 
     deinit { source.cancel() }
 
-    /// Reads all pending datagrams.
     private func drain() {
       // A datagram of a dump is at most 32 KiB long.
       var buffer = [UInt8](repeating: 0, count: 65_536)

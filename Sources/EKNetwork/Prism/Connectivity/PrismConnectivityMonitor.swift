@@ -53,7 +53,6 @@ public final class PrismConnectivityMonitor: Sendable {
   import Dispatch
   import Network
 
-  /// A source based on `NWPathMonitor`.
   // Sendable, unchecked: once started, the monitor is only cancelled, which any thread may do.
   private final class PathSource: @unchecked Sendable {
     private let monitor = NWPathMonitor()
