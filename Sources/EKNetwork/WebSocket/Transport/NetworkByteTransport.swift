@@ -46,8 +46,8 @@ final class NetworkByteTransport: ByteTransport {
     switch update {
     case .ready: state.withLock { $0.opening.take() }?.resume()
     case .waiting(let failure, let text):
-      // Like a URLSession that does not wait for connectivity: a caller that wants to wait tries again.
-      guard state.withLock({ $0.opening != nil }) else { return }
+      // Like a URLSession that does not wait for connectivity: a caller that wants to wait tries again. An open
+      // connection has lost its stream; what it would become is another one, without the handshake.
       end(.failed(text), opening: openingError(failure, text))
       connection.cancel()
     case .failed(let failure, let text):
@@ -149,7 +149,7 @@ protocol NetworkConnection: AnyObject, Sendable {
 }
 
 enum NetworkConnectionUpdate: Sendable {
-  /// The connection could not be opened, and would be tried again when the network has changed.
+  /// The connection could not be opened, or is not open any more, and would be opened when the network has changed.
   case waiting(NetworkConnectionFailure, String)
   case ready
   case failed(NetworkConnectionFailure, String)

@@ -74,7 +74,10 @@
 
     func trust(_ options: TLSOptions, on queue: DispatchQueue) {
       let trust = ServerTrust(options: options)
-      for case let tls as NWProtocolTLS.Options in parameters.defaultProtocolStack.applicationProtocols {
+      let protocols = parameters.defaultProtocolStack.applicationProtocols
+      // Set again: whether those of a stack are its own or copies is not documented, and copies would trust any key.
+      defer { parameters.defaultProtocolStack.applicationProtocols = protocols }
+      for case let tls as NWProtocolTLS.Options in protocols {
         if let minimum = options.minimumVersion {
           sec_protocol_options_set_min_tls_protocol_version(
             tls.securityProtocolOptions, minimum == .tls12 ? .TLSv12 : .TLSv13)

@@ -153,6 +153,20 @@ struct NetworkByteTransportTests {
     await #expect(throws: ByteTransportError.failed("gone")) { try await sent.value() }
   }
 
+  @Test("An open connection that waits for another network has ended")
+  func waitingAgain() async throws {
+    let (transport, connection) = try await opened()
+    let received = Task { try await transport.receive() }
+    let deliver = await connection.nextReceive()
+    await connection.say(.waiting(.posix(.ENETDOWN), "down"))
+    await #expect(throws: ByteTransportError.failed("down")) { try await received.value }
+    #expect(connection.state.withLock { $0.cancellations } == 1)
+    // It must not be used if it is opened again before it is cancelled.
+    await connection.say(.ready)
+    deliver(Data([1]), false, nil)
+    await #expect(throws: ByteTransportError.failed("down")) { try await transport.receive() }
+  }
+
   @Test("Nothing is sent after the last bytes")
   func nothingAfterTheLast() async throws {
     let (transport, connection) = try await opened()
