@@ -316,7 +316,8 @@ final class BackgroundCenter: Sendable {
     let transfer = record.transfer.at(task.completedBytes, of: task.totalBytes)
     let (delivery, waiters) = state.withLock { state in
       let delivery = state.completed(
-        record, transfer, head: response.map { ResponseHead($0) }, error: error, resumeData: resumeData)
+        record, transfer, head: response.map { ResponseHead($0) },
+        error: error.map { URLError.mapped($0, url: nil) }, resumeData: resumeData)
       return (delivery, state.ended(task.identifier))
     }
     deliver(delivery)

@@ -115,6 +115,19 @@ struct BackgroundTransfersTests {
     #expect(home.names.isEmpty)
   }
 
+  @Test(arguments: [
+    ("kCFErrorDomainCFNetwork", 303, URLError.Code.badServerResponse), (NSPOSIXErrorDomain, 32, .networkConnectionLost),
+  ])
+  func errorOfTheSystemIsAURLError(_ domain: String, _ number: Int, _ code: URLError.Code) async throws {
+    let (transfers, center) = run()
+    let text = try center.record(id: "film", destination: home["a.mp4"]).text
+    let task = BackgroundTaskStatus(identifier: 1, text: text, completedBytes: 0, totalBytes: 0)
+    center.completed(task, nil, NSError(domain: domain, code: number), resumeData: Data("rest".utf8))
+    guard case .failed(_, let error as URLError, let rest)? = await end(of: transfers) else { return anotherEvent() }
+    #expect(error.code == code)
+    #expect(rest == Data("rest".utf8))
+  }
+
   @Test func fileIsReplacedOnRequestOnly() async throws {
     let old = try home.file("a.mp4", Data("old".utf8))
     let (transfers, center) = run()

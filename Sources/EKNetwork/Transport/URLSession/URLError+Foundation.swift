@@ -28,6 +28,9 @@ extension URLError {
   static func mapped(_ error: any Error, url: URL?) -> any Error {
     let nsError = error as NSError
     if nsError.domain == NSPOSIXErrorDomain { return posix(nsError, url: url) }
+    if nsError.domain == "kCFErrorDomainCFNetwork" {
+      return URLError(code(ofCFNetwork: nsError.code), userInfo: userInfo(around: nsError, url: url))
+    }
     #if canImport(Darwin)
       return error
     #else
@@ -54,10 +57,32 @@ extension URLError {
   /// Maps the system's error for a socket, mostly one that was closed while the app was in the background.
   private static func posix(_ error: NSError, url: URL?) -> any Error {
     guard let code = POSIXErrorCode(rawValue: Int32(truncatingIfNeeded: error.code)) else { return error }
+    return URLError(NetworkConnectionFailure.code(of: code), userInfo: userInfo(around: error, url: url))
+  }
+
+  private static func userInfo(around error: NSError, url: URL?) -> [String: Any] {
     var userInfo = error.userInfo
     if let url { userInfo[NSURLErrorFailingURLErrorKey] = url.withoutCredentials }
     userInfo[NSUnderlyingErrorKey] = error
-    return URLError(NetworkConnectionFailure.code(of: code), userInfo: userInfo)
+    return userInfo
+  }
+
+  /// Returns the code for one of `CFNetworkErrors`, which `URLSession` passes on where it has none: 303 of HTTP/2, 310 of a
+  /// proxy.
+  static func code(ofCFNetwork number: Int) -> Code {
+    switch number {
+    case 1, 2: return .cannotFindHost  // kCFHostError…
+    case 100..<200: return .cannotConnectToHost  // kCFSOCKS…, of a proxy
+    case 302: return .networkConnectionLost
+    case 303: return .badServerResponse  // kCFErrorHTTPParseFailure
+    case 304: return .httpTooManyRedirects
+    case 305: return .badURL
+    case 306...311: return .cannotConnectToHost  // kCFErrorHTTPProxy…, kCFErrorPACFile…
+    default:
+      // Those of URLs have the same numbers, from kCFURLErrorUnknown on.
+      let same: Code? = number < -998 ? Code(rawValue: number) : nil
+      return same ?? .unknown
+    }
   }
 
   /// Returns the error of a session that cannot send this request, or any request.

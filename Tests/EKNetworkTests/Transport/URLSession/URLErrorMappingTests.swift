@@ -74,6 +74,23 @@ struct URLErrorMappingTests {
     #expect(RetryPolicy.isTransient(mapped))
   }
 
+  @Test(
+    "Errors of CFNetwork become URLErrors",
+    arguments: [
+      (303, URLError.Code.badServerResponse), (310, .cannotConnectToHost), (302, .networkConnectionLost),
+      (2, .cannotFindHost), (120, .cannotConnectToHost), (304, .httpTooManyRedirects), (305, .badURL),
+      (-1001, .timedOut), (-1005, .networkConnectionLost), (-998, .unknown), (200, .unknown), (312, .unknown),
+    ])
+  func cfNetwork(_ number: Int, _ code: URLError.Code) throws {
+    let url = try #require(URL(string: "http://user:secret@127.0.0.1/"))
+    let given = NSError(domain: "kCFErrorDomainCFNetwork", code: number, userInfo: ["_kCFStreamErrorCodeKey": -2201])
+    let mapped = try #require(URLError.mapped(given, url: url) as? URLError)
+    #expect(mapped.code == code)
+    #expect(mapped.failingURL?.absoluteString == "http://127.0.0.1/")
+    #expect(mapped.userInfo["_kCFStreamErrorCodeKey"] as? Int == -2201)
+    #expect((mapped.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == number)
+  }
+
   @Test("An unknown POSIX error code is passed on")
   func unknownPosix() {
     let error = URLError.mapped(NSError(domain: NSPOSIXErrorDomain, code: 1 << 40 | 9_999), url: nil)
