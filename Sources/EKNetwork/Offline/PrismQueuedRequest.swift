@@ -172,8 +172,9 @@ struct StoredRequest: Codable, Equatable {
     var urlRequest = URLRequest(url: url)
     urlRequest.httpMethod = method
     urlRequest.allHTTPHeaderFields = fields
-    urlRequest.timeoutInterval = timeout ?? .infinity
-    urlRequest.httpShouldHandleCookies = handlesCookies
+    // What is set overrides the session, even if it is the default of a new request.
+    if timeout != urlRequest.timeoutInterval { urlRequest.timeoutInterval = timeout ?? .infinity }
+    if !handlesCookies { urlRequest.httpShouldHandleCookies = false }
     options?.apply(to: &urlRequest)
     if body == .inline { urlRequest.httpBody = data }
     var request = PrismQueuedRequest(

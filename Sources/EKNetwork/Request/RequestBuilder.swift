@@ -114,13 +114,18 @@ struct RequestOptions: Codable, Equatable, Sendable {
     #endif
   }
 
+  /// Sets the options that differ. One that a request sets overrides that of its session, even if it is the default of a
+  /// new request: a session that must not use an expensive network would use it.
   func apply(to request: inout URLRequest) {
-    if let policy = URLRequest.CachePolicy(rawValue: cachePolicy) { request.cachePolicy = policy }
-    if let type = URLRequest.NetworkServiceType(rawValue: networkServiceType) { request.networkServiceType = type }
-    request.allowsCellularAccess = allowsCellularAccess
+    func set<Value: Equatable>(_ option: WritableKeyPath<URLRequest, Value>, _ value: Value?) {
+      if let value, request[keyPath: option] != value { request[keyPath: option] = value }
+    }
+    set(\.cachePolicy, URLRequest.CachePolicy(rawValue: cachePolicy))
+    set(\.networkServiceType, URLRequest.NetworkServiceType(rawValue: networkServiceType))
+    set(\.allowsCellularAccess, allowsCellularAccess)
     #if canImport(Darwin)
-      request.allowsExpensiveNetworkAccess = allowsExpensiveNetworkAccess
-      request.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess
+      set(\.allowsExpensiveNetworkAccess, allowsExpensiveNetworkAccess)
+      set(\.allowsConstrainedNetworkAccess, allowsConstrainedNetworkAccess)
     #endif
   }
 }

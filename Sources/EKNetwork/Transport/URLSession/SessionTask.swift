@@ -50,8 +50,8 @@ struct SessionTask: Sendable {
       {
         request.url = target
       }
+      request.timeoutInterval = original.timeoutInterval
     #endif
-    request.timeoutInterval = original.timeoutInterval
     for name in addedFields { request.setValue(nil, forHTTPHeaderField: name) }
     // The stream in Foundation's proposal is the one that it has already read.
     if let source = original.bodySource, source.isReplayable, request.httpMethod == original.method {
