@@ -50,6 +50,14 @@ def with_visionos(text):
         return match[1] + inside.replace(version[0], version[0] + ", visionOS " + vision, 1) + ")"
     return re.sub(r"(@available\()(macOS [^)]*)\)", add, text)
 
+def with_narrow_literals(text):
+    """Makes a literal that exceeds an Int of 32 bits an error, as for the watches that have them (arm64_32)."""
+    narrow, count = re.subn(
+        r"(public struct Int :.*?)(Builtin\.s_to_s_checked_trunc_IntLiteral_Int)64\(x\)\.0",
+        r"\1Builtin.sext_Int32_Int64(\g<2>32(x).0)", text, count=1, flags=re.DOTALL)
+    assert count == 1
+    return narrow
+
 def convert(text, module, triple):
     if "xros" in triple: text = with_visionos(text)
     lines = []
@@ -68,6 +76,7 @@ def convert(text, module, triple):
     text = text.replace("_stdlib_remainderl(self, other)", "other").replace("_stdlib_squareRootl(self)", "self + 0")
     if module == "Swift":
         text += OBJC
+        if "watchos" in triple: text = with_narrow_literals(text)
     return text
 
 def main():

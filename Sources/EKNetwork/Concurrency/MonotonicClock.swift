@@ -65,7 +65,7 @@ extension Duration {
 
   var clampedNanoseconds: UInt64 {
     guard self > .zero else { return 0 }
-    guard self < .seconds(18_446_744_073) else { return .max }
+    guard self < .seconds(18_446_744_073 as Int64) else { return .max }
     let (seconds, attoseconds) = components
     return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
   }
