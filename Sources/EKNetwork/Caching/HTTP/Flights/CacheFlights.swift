@@ -62,11 +62,11 @@ struct FlightKey: Hashable, Sendable {
     self.text = text + Self.lines(of: query.fields)
   }
 
-  /// Returns the fields that a response may depend on, sorted. Neither a name nor a value can contain a line break: the text
-  /// is unambiguous.
+  /// Returns the fields that a response may depend on, sorted by name: the order of lines of one name counts (RFC 9110
+  /// §5.3). Neither a name nor a value can contain a line break: the text is unambiguous.
   static func lines(of fields: some Sequence<HeaderFieldList.Field>) -> String {
     fields.map { (name: $0.name.lowercased(), value: $0.value) }.filter { !ignored.contains($0.name) }
-      .map { "\($0.name):\($0.value)\n" }.sorted().joined()
+      .sorted { $0.name < $1.name }.map { "\($0.name):\($0.value)\n" }.joined()
   }
 }
 
