@@ -195,7 +195,7 @@ struct Exchange: Sendable {
     request.deadline = transport.resourceTimeout.map { .now + $0 }
     if let deadline {
       request.deadline = request.deadline.map { min($0, deadline) } ?? deadline
-      request.isTimeLimited = true
+      request.ownDeadline = deadline
     }
     request.collectsBody = collectsBody
     request.isIdempotent = ownIdempotency(of: hop.sent)

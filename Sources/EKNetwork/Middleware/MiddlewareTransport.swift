@@ -21,7 +21,7 @@ struct MiddlewareTransport: WrappingTransport {
     let session = wire.sessionSettings
     let hop = request.hop
     var context = NetworkMiddlewareContext(isRedirected: hop.isRedirected, hasLeftOrigin: hop.hasLeftOrigin)
-    context.limit.deadline = request.deadline
+    context.limit.deadline = request.ownDeadline
     // The fate of the last request; `nil` if there was none.
     let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)

@@ -65,8 +65,8 @@ struct TransportRequest: Sendable {
   var hop: HopRequest
   /// When the attempt has to be finished, redirects included.
   var deadline: ContinuousInstant?
-  /// Whether the deadline is the request's own: it must not wait for what another one gets.
-  var isTimeLimited = false
+  /// The end of the request's own time, if that is limited: it must not wait for what another one gets.
+  var ownDeadline: ContinuousInstant?
   /// Whether the whole body will be collected, so that a transport without back-pressure must not limit it.
   var collectsBody = false
   /// Whether the request may be sent again if its connection failed before a response began; `nil` leaves it to the

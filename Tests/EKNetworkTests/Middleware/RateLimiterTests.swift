@@ -168,6 +168,18 @@ struct RateLimiterTests {
     #expect(server.requestCount == 0)
   }
 
+  /// It is that of each attempt, and the next one has its own.
+  @Test func timeLimitOfTheSessionRefusesNothing() async throws {
+    let limiter = limiter()
+    let manager = Wire.automatic.manager(server) { $0.timeoutIntervalForResource = 20 }
+    manager.attemptMiddleware = [limiter]
+    try await pass(limiter, report: RateLimitReport(pause: .seconds(30)))
+    let waiting = Task { try await manager.send(ItemProbe()) }
+    await clock.waitForSleepers()
+    clock.advance(by: .seconds(30))
+    #expect(try await waiting.value == Item(id: 1))
+  }
+
   // MARK: - Limits of the server
 
   @Test(arguments: Wire.allCases)

@@ -63,7 +63,7 @@ struct CachingTransport: WrappingTransport {
   ) async throws -> TransportResponse {
     guard query.method == "GET", query.range == nil, query.mode == .default || query.mode == .forceCache,
       !query.directives.noCache, request.collectsBody, request.onSend == nil, request.onReceive == nil,
-      request.onInterim == nil, !request.isTimeLimited, cache.flights.mayShare(query.key)
+      request.onInterim == nil, request.ownDeadline == nil, cache.flights.mayShare(query.key)
     else { return try await fetch(request, query, entry, plan) }
     let isOwn = Locked(false)
     let shared: CacheEntry?
