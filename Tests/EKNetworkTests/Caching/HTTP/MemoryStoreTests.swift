@@ -79,7 +79,11 @@ struct MemoryStoreTests {
     #expect(store.remove(entry(1, isEncoded: true).response, at: place("a")).count == 1)
     #expect(store.variant(of: entry(1, isEncoded: false).response, at: place("a")) != nil)
     _ = store.insert(entry(1, isEncoded: true), at: place("a"))
-    #expect(store.insert(entry(2600), at: place("a")).count == 2)
+    #expect(store.insert(entry(1), at: place("a")).count == 2)
+    #expect(store.insert(entry(1, isEncoded: true), at: place("a")).count == 1)
+    _ = store.insert(entry(1, isEncoded: false), at: place("a"))
+    #expect(store.removeSuperseded(by: entry(1, isEncoded: true).response, at: place("a")).count == 1)
+    #expect(store.insert(entry(2600), at: place("a")).count == 1)
     #expect(store.count == 0 && store.cost == 0)
   }
 

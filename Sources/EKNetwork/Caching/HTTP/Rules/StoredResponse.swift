@@ -50,9 +50,10 @@ final class StoredResponse: Sendable {
   private static let greatestRounding = 1e-5
 
   /// Returns whether a cache keeps one of the two: they have the same selecting fields (RFC 9111 §4.1), and bodies for
-  /// the same requests, those that decode the content or those that do not.
+  /// the same requests, those that decode the content or those that do not. One without a coding is for both.
   func isSameVariant(as other: StoredResponse) -> Bool {
-    varying.selectors == other.varying.selectors && isEncoded == other.isEncoded
+    varying.selectors == other.varying.selectors
+      && (isEncoded == other.isEncoded || !hasContentCoding || !other.hasContentCoding)
   }
 
   /// Returns whether this is the same response, rather than an earlier or later one of the same variant.

@@ -46,9 +46,10 @@ struct MemoryStore: Sendable {
     return (variants[position], false)
   }
 
-  /// Returns the response of the same variant as another, which does not count as a use.
+  /// Returns the latest response of the same variant as another, which does not count as a use.
   func variant(of response: StoredResponse, at location: CacheLocation) -> StoredResponse? {
-    nodes[location.url]?[location.partition]?.variants.first { $0.response.isSameVariant(as: response) }?.response
+    nodes[location.url]?[location.partition]?.variants.lazy.map(\.response)
+      .filter { $0.isSameVariant(as: response) }.max { $0.requestTime < $1.requestTime }
   }
 
   /// The locations of all responses, the least recently used first.
@@ -76,23 +77,27 @@ struct MemoryStore: Sendable {
 
   /// Removes the same variant as a response.
   mutating func remove(_ response: StoredResponse, at location: CacheLocation) -> [CacheEntry] {
-    guard let variants = nodes[location.url]?[location.partition]?.variants,
-      let position = variants.firstIndex(where: { $0.response.isSameVariant(as: response) })
-    else { return [] }
-    guard variants.count > 1 else { return remove(location) }
-    nodes[location.url]?[location.partition]?.variants.remove(at: position)
-    add(-1, variants[position], at: location)
-    return [variants[position]]
+    remove(at: location) { $0.isSameVariant(as: response) }
   }
 
-  /// Removes what would be found here instead of a more recent response, which is stored elsewhere: that with the same
-  /// selecting fields, and those whose `Vary` names others, so that a request may select both.
+  /// Removes what would be found here instead of a more recent response, which is stored elsewhere: the same variant, and
+  /// those whose `Vary` names other fields, so that a request may select both.
   mutating func removeSuperseded(by response: StoredResponse, at location: CacheLocation) -> [CacheEntry] {
-    let selectors = response.varying.selectors
-    let names = selectors.map(\.name)
-    return (nodes[location.url]?[location.partition]?.variants ?? []).map(\.response)
-      .filter { $0.varying.selectors == selectors || $0.varying.selectors.map(\.name) != names }
-      .flatMap { remove($0, at: location) }
+    let names = response.varying.selectors.map(\.name)
+    return remove(at: location) {
+      $0.isSameVariant(as: response) || $0.varying.selectors.map(\.name) != names
+    }
+  }
+
+  private mutating func remove(
+    at location: CacheLocation, where isMeant: (StoredResponse) -> Bool
+  ) -> [CacheEntry] {
+    let variants = nodes[location.url]?[location.partition]?.variants ?? []
+    let removed = variants.filter { isMeant($0.response) }
+    guard removed.count < variants.count else { return remove(location) }
+    nodes[location.url]?[location.partition]?.variants.removeAll { isMeant($0.response) }
+    for entry in removed { add(-1, entry, at: location) }
+    return removed
   }
 
   mutating func removeAll(of url: String) -> [CacheEntry] {
