@@ -103,7 +103,6 @@ final class PolicyLookup: Sendable {
     }
     return response
   }
-
 }
 
 extension HTTPRequest {

@@ -37,6 +37,8 @@ public struct NetworkMiddlewareContext: Sendable, Equatable {
   /// ``NetworkRequest/targetURL``, by a redirect, or because middleware around the call has changed its URL. It stays `true`
   /// if a redirect returns to that origin. Do not add credentials for that origin then; the library has removed its own.
   public var hasLeftOrigin: Bool
+  var limit = Limit()
+
   /// It does not count in comparisons: tests create contexts without it.
   struct Limit: Sendable, Equatable {
     /// When the request has to be finished; `nil` for no limit.
@@ -44,8 +46,6 @@ public struct NetworkMiddlewareContext: Sendable, Equatable {
 
     static func == (_: Self, _: Self) -> Bool { true }
   }
-
-  var limit = Limit()
 
   /// Creates a context as the library passes it, for tests.
   public init(isRedirected: Bool = false, hasLeftOrigin: Bool = false) {

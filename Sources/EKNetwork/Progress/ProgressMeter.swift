@@ -178,8 +178,10 @@ final class ProgressReporter: Sendable {
     request = progress.reset()
   }
 
+  /// A transport calls it with the number of body bytes sent so far.
   func sent(_ bytes: Int64, of total: Int64?) { perform { $0.sent(bytes, of: total, at: $1) } }
 
+  /// As ``sent(_:of:)``, of the response's body.
   func received(_ bytes: Int64, of total: Int64?) { perform { $0.received(bytes, of: total, at: $1) } }
 
   func restarted() { meter.withLock { $0.restarted() } }

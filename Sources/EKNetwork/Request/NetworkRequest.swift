@@ -90,9 +90,9 @@ public protocol NetworkRequest: _DeclaredTypes {
   /// The maximum time for the call as a whole, with its attempts, the waits between them, a token refresh, and the response's
   /// body, also that of a stream; beyond it the request fails with `URLError.timedOut`, or with the last error if there is
   /// no time for a retry. It includes the time that middleware and an injected session take, which are not
-  /// interrupted, except a wait in a ``RateLimiter``. Such a request does not wait for an identical one: neither ``NetworkManager/sharesIdenticalRequests`` nor
-  /// an ``HTTPCache`` combines them. A subscription to events ignores it. Defaults to `nil`: no limit but the session's
-  /// `timeoutIntervalForResource` for each attempt.
+  /// interrupted, except a wait in a ``RateLimiter``. Such a request does not wait for an identical one: neither
+  /// ``NetworkManager/sharesIdenticalRequests`` nor an ``HTTPCache`` combines them. A subscription to events ignores it.
+  /// Defaults to `nil`: no limit but the session's `timeoutIntervalForResource` for each attempt.
   var totalTimeout: Duration? { get }
   /// The handling of redirects. Defaults to ``RedirectPolicy/follow``.
   var redirectPolicy: RedirectPolicy { get }

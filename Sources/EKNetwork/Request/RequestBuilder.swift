@@ -51,7 +51,6 @@ enum RequestBuilder {
 
 /// The body of a request as it is sent, whatever it was made from.
 struct RequestPayload {
-
   /// `nil` for a request without a body, which is not the same as an empty one.
   let body: HTTPRequest.Body?
   /// The media type, unless the request's own header fields specify one.

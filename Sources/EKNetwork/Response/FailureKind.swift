@@ -160,8 +160,8 @@ extension Error {
   var isCancellationOfTask: Bool { self is CancellationError || (Task.isCancelled && isCancellation) }
 }
 
-/// The underlying error of a failure before anything of the request was sent, of which the code does not say that: a
-/// connection that was lost during the TLS handshake, or a timeout while there was none.
+/// The underlying error of a failure before anything of the request was sent, of which the code does not say that: one of
+/// the TLS handshake, or a timeout while there was no connection, or in a queue of the client.
 struct UnsentRequestError: Error {
   /// Whether it waited for a limit of the client, so that the failure says nothing about the server.
   var isOfOwnLimit = false

@@ -47,6 +47,7 @@ struct ResumableUpload: Equatable, Sendable {
   private var mayHaveArrived: Bool
 
   /// - Parameters:
+  ///   - resource: The upload of an earlier call.
   ///   - mayBeComplete: Whether that call may have completed it.
   init(
     _ kind: Kind, to destination: URL, size: Int64, chunkSize: Int64? = nil, resource: UploadResource? = nil,

@@ -94,7 +94,8 @@ public final class RateLimiter: NetworkMiddleware {
 
   /// Passes the request on when its turn has come.
   ///
-  /// - Throws: ``LimitError``, `URLError.timedOut` at the end of the request's whole time, `CancellationError` when the task is cancelled while it waits, or the error of `next`.
+  /// - Throws: ``LimitError``, `URLError.timedOut` at the end of the request's whole time, `CancellationError` when the
+  ///   task is cancelled while it waits, or the error of `next`.
   public func intercept(
     _ request: URLRequest, context: NetworkMiddlewareContext, next: NetworkMiddlewareNext
   ) async throws -> NetworkMiddlewareResponse {

@@ -49,7 +49,7 @@ struct FileSegment: Equatable, Sendable {
     size = Int64(status.st_size)
     fileSize = size
     var version = FileStamp(status)
-    // Another name of the file, or other permissions, are none of its content.
+    // Other permissions, or another name, such as none for an open file that was removed, do not change its content.
     version.changed = FileStamp.Time()
     self.version = version
     opened = nil

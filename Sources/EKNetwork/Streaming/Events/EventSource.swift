@@ -23,8 +23,8 @@ public struct EventSource<Request: NetworkRequest>: AsyncSequence {
   ///
   /// It may be kept, and called by any task; it applies to every loop over this value and its copies. Events that have
   /// arrived completely are delivered first, and the call does not count as a failure. An attempt that is under way
-  /// continues; if it fails, the next one follows without a wait. The request is repeated even if it is not idempotent, but not if its body can be sent only once: that ends the
-  /// subscription with `URLError.networkConnectionLost`.
+  /// continues; if it fails, the next one follows without a wait. The request is repeated even if it is not idempotent,
+  /// but not if its body can be sent only once: that ends the subscription with `URLError.networkConnectionLost`.
   public var reconnect: @Sendable () -> Void { { [signal] in signal.send() } }
 
   /// Returns an iterator with its own subscription.

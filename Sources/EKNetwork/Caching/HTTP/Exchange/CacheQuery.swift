@@ -8,6 +8,7 @@ struct CacheQuery: Sendable {
   let fields: HeaderFieldList
   let directives: CacheDirectives
   let mode: CacheMode
+  /// Whether the request's own mode is `onlyIfCached`, whatever `mode` is.
   let isOnlyIfCached: Bool
   /// Whether the request may be sent: not with the mode `onlyIfCached` or the directive `only-if-cached`.
   let mayBeSent: Bool

@@ -131,8 +131,7 @@ final class DiskStore: Sendable {
 
   func failedToWrite(_ code: Int32) { folder.fail(.write, folder.path, code) }
 
-  /// Stores a response, replacing the same variant. If writing fails, the replaced variant is
-  /// removed nevertheless.
+  /// Stores a response, replacing the same variant. If writing fails, the replaced variant is removed nevertheless.
   @discardableResult
   func store(
     _ response: StoredResponse, _ body: BodyGatherer.Content, at location: CacheLocation, now: Date = Date()
