@@ -77,6 +77,7 @@ extension URLError {
     case 303: return .badServerResponse  // kCFErrorHTTPParseFailure
     case 304: return .httpTooManyRedirects
     case 305: return .badURL
+    case 307, 309: return .userAuthenticationRequired  // kCFErrorHTTPBadProxyCredentials, kCFErrorPACFileAuth
     case 306...311: return .cannotConnectToHost  // kCFErrorHTTPProxy…, kCFErrorPACFile…
     default:
       // Those of URLs have the same numbers, from kCFURLErrorUnknown on.

@@ -78,6 +78,7 @@ struct URLErrorMappingTests {
     "Errors of CFNetwork become URLErrors",
     arguments: [
       (303, URLError.Code.badServerResponse), (310, .cannotConnectToHost), (302, .networkConnectionLost),
+      (307, .userAuthenticationRequired), (309, .userAuthenticationRequired),
       (2, .cannotFindHost), (120, .cannotConnectToHost), (304, .httpTooManyRedirects), (305, .badURL),
       (-1001, .timedOut), (-1005, .networkConnectionLost), (-998, .unknown), (200, .unknown), (312, .unknown),
     ])
