@@ -52,7 +52,10 @@ struct PrismRetryPolicyTests {
       for foreign in [OwnError(), POSIXError(.ECONNRESET), NSError(domain: "test", code: 1)] as [any Error] {
         #expect((0...3).map { policy.shouldRetry(for: foreign, attempt: $0) } == [true, true, true, false])
       }
-      #expect(!policy.shouldRetry(for: HopelessError(), attempt: 0))
+      let hopeless: [any Error] = [
+        NetworkMiddlewareError.changedDestination, StreamingError.invalidResponse, HopelessError(),
+      ]
+      for error in hopeless { #expect(!policy.shouldRetry(for: error, attempt: 0)) }
       #expect(!policy.shouldRetry(for: CancellationError(), attempt: 0))
       #expect(!policy.shouldRetry(for: URLError(.cancelled), attempt: 0))
     }
