@@ -37,4 +37,6 @@ config = Config()
 config.bind = [f"127.0.0.1:{PORT}"]
 config.certfile, config.keyfile = str(FOLDER / "good.pem"), str(FOLDER / "good.key")
 config.errorlog = None
+# A connection that waits for a busy machine is not one that nobody uses.
+config.keep_alive_timeout = 600
 asyncio.run(serve(app, config))

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """An HTTP/2 server that misbehaves as the request's path selects. Prints {"ports": {"faulty": port, …}, "folder": …} and exits
 when its standard input is closed. Requires the package `h2`.
+
+Each request has a field `X-Test`: what it leaves behind is for requests with the same value.
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import socket
 import ssl
 import sys
@@ -26,16 +29,6 @@ from folder import temporary_folder
 
 Codes = h2.errors.ErrorCodes
 PART = b"a" * 1000
-# The number of requests for each path, and of those whose body was complete.
-requests, complete = collections.Counter(), collections.Counter()
-# The number of bytes of the bodies that have arrived, for each path.
-received = collections.Counter()
-# The number of bytes of endless bodies that were sent.
-pumped = collections.Counter()
-# The endings of incomplete responses, which /release sends.
-held = []
-# The connections that a request for /name/… has named, and the largest number of their streams at once since then.
-named, peaks = {}, collections.Counter()
 SPOILED = [
     "reset-mid", "cancel-mid", "reset-mid-length", "no-error-mid", "short", "cut", "abort", "garbage", "goaway-cut"]
 
@@ -54,6 +47,25 @@ FLOODS = {
     "settings": (4, 0, 0, b""), "ping": (6, 0, 0, bytes(8)), "priority": (2, 0, 1, bytes(5)), "data": (0, 0, 1, b""),
     "window": (8, 0, 0, bytes([0, 0, 0, 1])), "unknown": (200, 0, 0, b""), "continuation": (9, 0, 1, b""),
 }
+
+
+class Test:
+    """What the requests of one test leave behind."""
+
+    def __init__(self):
+        # The number of requests for each path, and of those whose body was complete.
+        self.requests, self.complete = collections.Counter(), collections.Counter()
+        # The number of bytes of the bodies that have arrived, for each path.
+        self.received = collections.Counter()
+        # The number of bytes of endless bodies that were sent.
+        self.pumped = collections.Counter()
+        # The endings of incomplete responses, which /release sends.
+        self.held = []
+        # The connections that a request for /name/… has named, and the largest number of their streams at once since then.
+        self.named, self.peaks = {}, collections.Counter()
+
+
+tests = collections.defaultdict(Test)
 
 
 def frame(kind, flags, stream, payload):
@@ -100,17 +112,17 @@ class Faulty(asyncio.Protocol):
             head, end, body = self.plain.partition(b"\r\n\r\n")
             sizes = [int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
             if end and len(body) >= sum(sizes):
-                self.plain, path = b"", head.split(b" ")[1].decode()
-                requests[path] += 1
-                reply = json.dumps({"size": len(body), "requests": requests[path]}).encode()
+                self.plain, path = b"", self.plain_head(head)
+                self.test.requests[path] += 1
+                reply = json.dumps({"size": len(body), "requests": self.test.requests[path]}).encode()
                 self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(reply) + reply)
             return
         if b"\r\n\r\n" in self.plain:
             return
         self.plain += data
         if b"\r\n\r\n" in self.plain:
-            path = self.plain.split(b" ")[1].decode()
-            requests[path] += 1
+            path = self.plain_head(self.plain)
+            self.test.requests[path] += 1
             if path.startswith("/stall"):
                 return
             if not path.startswith("/early/"):
@@ -121,16 +133,24 @@ class Faulty(asyncio.Protocol):
             if not length:
                 self.close()
 
+    def plain_head(self, head):
+        """Notes whose test a request over HTTP/1.1 is of, and returns its path."""
+        self.test = tests[re.search(rb"\r\nx-test: *(\S+)", head, re.IGNORECASE)[1].decode()]
+        return head.split(b" ")[1].decode()
+
     def received(self, event):
         if isinstance(event, h2.events.RequestReceived):
-            path = self.paths[event.stream_id] = dict(event.headers)[":path"]
-            requests[path] += 1
+            headers = dict(event.headers)
+            path = self.paths[event.stream_id] = headers[":path"]
+            # A test shares its connections with no other one.
+            self.test = tests[headers["x-test"]]
+            self.test.requests[path] += 1
             if self.is_stale:
                 return self.transport.abort()
             self.head(path.strip("/").split("/")[0], path, event.stream_id)
         elif isinstance(event, h2.events.DataReceived):
             self.sizes[event.stream_id] += len(event.data)
-            received[self.paths[event.stream_id]] += len(event.data)
+            self.test.received[self.paths[event.stream_id]] += len(event.data)
             if self.paths[event.stream_id].endswith("/full") and self.sizes[event.stream_id] == 65_535:
                 self.reset_after_head(self.paths[event.stream_id], event.stream_id)
             if self.paths[event.stream_id].startswith(("/drip", "/refill")):
@@ -153,7 +173,7 @@ class Faulty(asyncio.Protocol):
             if event.stream_id in self.refused:
                 return
             path = self.paths[event.stream_id]
-            complete[path] += 1
+            self.test.complete[path] += 1
             self.whole(path.strip("/").split("/")[0], path, event.stream_id)
 
     def respond(self, stream, body=b"ok", *fields, end=True, status="200"):
@@ -162,24 +182,24 @@ class Faulty(asyncio.Protocol):
 
     def head(self, kind, path, stream):
         """Handles the head of a request, before its body has arrived."""
-        for name in [name for name, connection in named.items() if connection is self]:
-            peaks[name] = max(peaks[name], self.h2.open_inbound_streams)
+        for name in [name for name, connection in self.test.named.items() if connection is self]:
+            self.test.peaks[name] = max(self.test.peaks[name], self.h2.open_inbound_streams)
         if kind == "drip":
             # The window for a new stream may be 0.
             self.h2.increment_flow_control_window(7, stream)
-        if kind == "refuse" or kind == "refuse-once" and requests[path] == 1:
+        if kind == "refuse" or kind == "refuse-once" and self.test.requests[path] == 1:
             self.refused.add(stream)
             self.h2.reset_stream(stream, Codes.REFUSED_STREAM)
-        elif kind == "goaway-refuse" and requests[path] == 1:
+        elif kind == "goaway-refuse" and self.test.requests[path] == 1:
             self.refused.add(stream)
             # By hand, because h2 closes the connection with GOAWAY. RFC 9113 §6.8: streams after the last one were not processed.
             self.flush()
             last = max(0, stream - 2)
             self.transport.write(bytes([0, 0, 8, 7, 0, 0, 0, 0, 0]) + last.to_bytes(4, "big") + bytes(4))
-        elif kind == "leave" and requests[path] <= int(path.split("/")[3]):
+        elif kind == "leave" and self.test.requests[path] <= int(path.split("/")[3]):
             # That many requests arrive before the server goes away, or breaks the connection.
             self.refused.add(stream)
-            if requests[path] == int(path.split("/")[3]):
+            if self.test.requests[path] == int(path.split("/")[3]):
                 self.flush()
                 if path.split("/")[2] == "abort":
                     self.transport.abort()
@@ -219,7 +239,7 @@ class Faulty(asyncio.Protocol):
                 self.respond(stream, b"ok", *([] if "/unsized/" in path else [("content-length", "2")]), status=status)
             self.flush()
             if path.endswith("/held"):
-                held.append(lambda: self.spoil("no-error-mid", stream))
+                self.test.held.append(lambda: self.spoil("no-error-mid", stream))
             else:
                 self.spoil("no-error-mid", stream)
 
@@ -235,7 +255,7 @@ class Faulty(asyncio.Protocol):
         def reset():
             self.h2.reset_stream(stream, Codes[code])
             self.flush()
-        held.append(reset) if path.endswith("/held") else reset()
+        self.test.held.append(reset) if path.endswith("/held") else reset()
 
     def whole(self, kind, path, stream):
         if kind in ("ok", "refuse-once", "goaway-refuse", "leave", "turns", "expects", "drip", "refill"):
@@ -252,32 +272,32 @@ class Faulty(asyncio.Protocol):
             self.respond(stream, json.dumps({"size": self.sizes[stream], "trailers": trailers}).encode())
         elif kind == "counts":
             target = path[len("/counts"):]
-            self.respond(stream, json.dumps({"requests": requests[target], "complete": complete[target], "received": received[target]}).encode())
+            self.respond(stream, json.dumps({"requests": self.test.requests[target], "complete": self.test.complete[target], "received": self.test.received[target]}).encode())
         elif kind == "name":
-            named[path.split("/")[2]] = self
+            self.test.named[path.split("/")[2]] = self
             self.respond(stream)
         elif kind == "set":
             # A setting of another connection, by its number.
             _, _, name, setting, value = path.split("/")
-            named[name].h2.update_settings({int(setting): int(value)})
-            named[name].flush()
+            self.test.named[name].h2.update_settings({int(setting): int(value)})
+            self.test.named[name].flush()
             self.respond(stream)
         elif kind == "peak":
             name = path.split("/")[2]
-            self.respond(stream, json.dumps({"size": peaks.pop(name, 0)}).encode())
+            self.respond(stream, json.dumps({"size": self.test.peaks.pop(name, 0)}).encode())
         elif kind == "hold":
             self.respond(stream, PART, end=False)
 
             def let_go():
                 self.h2.send_data(stream, PART, end_stream=True)
                 self.flush()
-            held.append(let_go)
+            self.test.held.append(let_go)
         elif kind == "endless":
             self.respond(stream, b"", end=False)
             self.endless.append(stream)
             self.pump(stream)
         elif kind == "pumped":
-            self.respond(stream, json.dumps({"size": pumped["/" + path.split("/", 2)[2]]}).encode())
+            self.respond(stream, json.dumps({"size": self.test.pumped["/" + path.split("/", 2)[2]]}).encode())
         elif kind == "flood":
             how = path.split("/")[2]
             self.flush()
@@ -303,11 +323,11 @@ class Faulty(asyncio.Protocol):
             self.is_stale = True
             self.respond(stream)
         elif kind == "release":
-            for ending in held:
+            for ending in self.test.held:
                 # The client may have disconnected.
                 with contextlib.suppress(h2.exceptions.ProtocolError):
                     ending()
-            held.clear()
+            self.test.held.clear()
             self.respond(stream)
         elif kind == "feed":
             self.feed = stream
@@ -322,7 +342,7 @@ class Faulty(asyncio.Protocol):
             self.flush()
             if path.endswith("/held"):
                 # Waits until the client confirms with a request for /release that the part has arrived.
-                held.append(lambda: self.spoil(kind, stream))
+                self.test.held.append(lambda: self.spoil(kind, stream))
             else:
                 self.spoil(kind, stream)
         elif kind == "trailers":
@@ -344,7 +364,7 @@ class Faulty(asyncio.Protocol):
             def end():
                 self.h2.send_data(stream, PART, end_stream=True)
                 self.flush()
-            held.append(end)
+            self.test.held.append(end)
         elif kind == "large-head":  # And the number of its fields.
             fields = [(f"x-{number}", os.urandom(2000).hex()[:3000]) for number in range(int(path.split("/")[2]))]
             self.respond(stream, b"ok", *fields)
@@ -386,7 +406,7 @@ class Faulty(asyncio.Protocol):
         """Sends as much of an endless body as the client takes."""
         while (count := min(self.h2.local_flow_control_window(stream), 16_384)) > 0:
             self.h2.send_data(stream, bytes(count))
-            pumped[self.paths[stream]] += count
+            self.test.pumped[self.paths[stream]] += count
 
     async def flood(self, frame):
         while not self.transport.is_closing():

@@ -2,13 +2,14 @@
 """aiohttp's server, and one that looks up names over HTTPS (RFC 8484). Prints {"ports": {"http": …, "https": …, "dns": …},
 "folder": …} and exits when its standard input is closed. The server on `https` has a certificate for elsewhere.invalid.
 
-  /seen       the request's Host and the address that it came from
-  /socket     a WebSocket that echoes
-  /dns-query  knows elsewhere.invalid alone
-Each line of the standard input is replied to with the names that were asked for since the last one.
+  /seen            the request's Host and the address that it came from
+  /socket          a WebSocket that echoes
+  /dns-query/TEST  knows elsewhere.invalid alone
+Each line of the standard input is a TEST, and is replied to with the names that it has asked for since the last time.
 """
 
 import asyncio
+import collections
 import json
 import os
 import ssl
@@ -23,14 +24,14 @@ from aiohttp import web
 from certificates import make_all
 from folder import temporary_folder
 
-asked = []
+asked = collections.defaultdict(set)
 
 
 async def look_up(request):
     query = dns.message.from_wire(await request.read())
     question = query.question[0]
     name = question.name.to_text(omit_final_dot=True)
-    asked.append(name)
+    asked[request.match_info["test"]].add(name)
     response = dns.message.make_response(query)
     response.flags |= dns.flags.RA
     if name != "elsewhere.invalid":
@@ -62,7 +63,7 @@ async def main(folder):
     app = web.Application()
     app.router.add_get("/seen", seen)
     app.router.add_get("/socket", echo_messages)
-    app.router.add_post("/dns-query", look_up)
+    app.router.add_post("/dns-query/{test}", look_up)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     make_all(folder)
@@ -76,10 +77,8 @@ async def main(folder):
         await site.start()
         ports[name] = site._server.sockets[0].getsockname()[1]
     print(json.dumps({"ports": ports, "folder": folder}), flush=True)
-    while await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline):
-        names = sorted(set(asked))
-        asked.clear()
-        print(" ".join(names), flush=True)
+    while line := await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline):
+        print(" ".join(sorted(asked.pop(line.strip(), ()))), flush=True)
     await runner.cleanup()
 
 

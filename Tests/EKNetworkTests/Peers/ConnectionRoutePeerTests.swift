@@ -10,7 +10,7 @@
   struct ConnectionRoutePeerTests {
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("names.py") }
+    init() throws { peer = try PeerProcess.shared("names.py") }
 
     static let name = "elsewhere.invalid"
     static let local = [name: ["127.0.0.1"]]
@@ -22,7 +22,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       change(configuration)
       var options = options
-      options.tls = options.tls ?? TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      options.tls = options.tls ?? TLSOptions(certificateAuthorityFile: peer.authority)
       let port = try #require(try peer.url(scheme).port)
       return NetworkManager(
         baseURL: try #require(URL(string: "\(scheme)://\(host):\(port)")),
@@ -37,7 +37,10 @@
       await #expect(throws: URLError.self) { try await seen(by: manager) }?.code
     }
 
-    private func dns() throws -> URL { try peer.url("dns", path: "/dns-query") }
+    private func dns() throws -> URL { try peer.url("dns", path: "/dns-query/\(peer.test)") }
+
+    /// The names that this test's server was asked for since the last time.
+    private func asked() throws -> String { try peer.ask(peer.test) }
 
     // MARK: - Addresses
 
@@ -101,7 +104,7 @@
     @Test("A WebSocket takes the same way", arguments: ["http", "https"])
     func webSocket(scheme: String) async throws {
       let port = try #require(try peer.url(scheme).port)
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      let tls = TLSOptions(certificateAuthorityFile: peer.authority)
       let url = try #require(URL(string: "\(scheme == "http" ? "ws" : "wss")://\(Self.name):\(port)/socket"))
       for options in [
         ConnectionOptions(tls: tls, proxy: .http(host: "127.0.0.1", port: 1), addresses: Self.local),
@@ -141,9 +144,9 @@
         for _ in 0..<20 { group.addTask { try await seen(by: manager) } }
         for try await seen in group { #expect(seen.last == "127.0.0.1") }
       }
-      #expect(try peer.ask("") == Self.name)
+      #expect(try asked() == Self.name)
       #expect(try await code(of: try client(ConnectionOptions(), scheme: scheme)) == .cannotFindHost)
-      #expect(try peer.ask("") == "")
+      #expect(try asked() == "")
     }
 
     @Test(
@@ -154,13 +157,13 @@
       // Known to the system.
       let known = try client(options, host: "host-of-this-machine.invalid")
       #expect(try await code(of: known) == .cannotFindHost)
-      #expect(try peer.ask("") == "host-of-this-machine.invalid")
+      #expect(try asked() == "host-of-this-machine.invalid")
       var untrusting = options
       untrusting.tls = TLSOptions(certificateAuthorityFile: peer.file("unknown-ca.pem"))
       #expect(try await code(of: try client(untrusting)) == .cannotFindHost)
       let dead = ConnectionOptions(dnsOverHTTPS: URL(string: "https://127.0.0.1:1/dns-query"))
       #expect(try await code(of: try client(dead)) == .cannotFindHost)
-      #expect(try peer.ask("") == "")
+      #expect(try asked() == "")
     }
 
     @Test("A libcurl without it says so", .enabled(if: !hasDNS))

@@ -11,7 +11,7 @@
   struct ConnectionTLSPeerTests {
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("tls.py") }
+    init() throws { peer = try PeerProcess.shared("tls.py") }
 
     private func text(_ transport: any Transport, _ url: URL) async throws -> String {
       String(decoding: try await transport.fetch(TransportRequest(URLRequest(url: url))).data, as: UTF8.self)
@@ -27,7 +27,7 @@
       for method in [HTTPMethod.get, .post] {
         let transport = TransportSelection.transport(
           for: URLSession(configuration: .ephemeral),
-          choice: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+          choice: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
         func text(_ path: String) async throws -> String {
           var request = URLRequest(url: try peer.url(server, path: path))
           request.httpMethod = method.rawValue
@@ -87,7 +87,7 @@
       let certificate = row.certificate.map {
         TLSOptions.ClientCertificate(certificateFile: peer.file("\($0).pem"), keyFile: peer.file("\($0).key"))
       }
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), clientCertificate: certificate)
+      let tls = TLSOptions(certificateAuthorityFile: peer.authority, clientCertificate: certificate)
       let transport = TransportSelection.transport(
         for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
       let error = await #expect(throws: URLError.self) { try await text(transport, url) }
@@ -125,7 +125,7 @@
       .enabled(if: TransportDescription.current.tlsLibrary?.hasPrefix("OpenSSL") == true),
       arguments: ["http/1.1", "h2"])
     func refusedAndReset(version: String) async throws {
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      let tls = TLSOptions(certificateAuthorityFile: peer.authority)
       var options = WebSocketOptions()
       options.tls = tls
       let url = try peer.url("client-required-reset-\(version)")
@@ -151,7 +151,7 @@
     func refusedClientWhileSending(version: String) async throws {
       let client = TLSOptions.ClientCertificate(
         certificateFile: peer.file("unknown-root.pem"), keyFile: peer.file("unknown-root.key"))
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), clientCertificate: client)
+      let tls = TLSOptions(certificateAuthorityFile: peer.authority, clientCertificate: client)
       let transport = TransportSelection.transport(
         for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
       var request = URLRequest(url: try peer.url("client-required-reset-\(version)"), timeoutInterval: 20)
@@ -164,7 +164,7 @@
     }
 
     private func own(_ eventLoops: EventLoops = EventLoops(count: 1), file: URL? = nil) throws -> HTTPTransport {
-      let tls = TLSOptions(certificateAuthorityFile: file ?? peer.file("ca.pem"))
+      let tls = TLSOptions(certificateAuthorityFile: file ?? peer.authority)
       return try #require(
         HTTPTransport(configuration: .ephemeral, options: .init(tls: tls), eventLoops: eventLoops))
     }
@@ -264,7 +264,7 @@
     @Test("Lines end properly only if TLS announces it", arguments: ["ending", "ending-1.2"], [true, false])
     func endOfLines(_ server: String, isAnnounced: Bool) async throws {
       var options = WebSocketOptions()
-      options.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      options.tls = TLSOptions(certificateAuthorityFile: peer.authority)
       let port = try #require(try peer.url(server).port)
       let address = try ByteTransportEndpoint(host: "127.0.0.1", port: port, isSecure: true, options: options)
       let transport = try await Handshake.openBare(address, options: options)

@@ -20,7 +20,7 @@
 
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("graphql_servers.py") }
+    init() throws { peer = try PeerProcess.shared("graphql_servers.py") }
 
     static let servers = ["strawberry", "ariadne"]
     static let transports: [PrismGraphQLTransport] = [.webSocket, .serverSentEvents]
@@ -36,7 +36,13 @@
       options.acknowledgementTimeout = .seconds(300)
       options.webSocket.connectTimeout = .seconds(300)
       change(&options)
-      return PrismGraphQLClient(endpointURL: url, manager: manager ?? NetworkManager(baseURL: url), options: options)
+      return try PrismGraphQLClient(endpointURL: url, manager: manager ?? self.manager(of: server), options: options)
+    }
+
+    private func manager(of server: String) throws -> NetworkManager {
+      NetworkManager(
+        baseURL: try peer.url(server, scheme: "http"), session: URLSession(configuration: .ephemeral),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
     }
 
     @Test("A query with variables returns its result over POST and GET", arguments: servers, [false, true])
@@ -185,7 +191,7 @@
     @Test("A refused token is refreshed for queries and subscriptions", arguments: servers)
     func refresh(server: String) async throws {
       let tokens = TestTokens("old")
-      let manager = NetworkManager(baseURL: try peer.url(server, scheme: "http"))
+      let manager = try manager(of: server)
       manager.tokenRefresher = tokens
       let client = try client(server, path: "/secured", manager: manager) {
         $0.accessToken = { tokens.current }

@@ -22,7 +22,7 @@
     private let manager: NetworkManager
 
     init() throws {
-      peer = try PeerProcess("http2_faults.py")
+      peer = try PeerProcess.shared("http2_faults.py")
       manager = try HTTP2FaultPeerTests.makeManager(peer)
     }
 

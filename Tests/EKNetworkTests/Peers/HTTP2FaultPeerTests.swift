@@ -30,7 +30,7 @@
     private let manager: NetworkManager
 
     init() throws {
-      peer = try PeerProcess("http2_faults.py")
+      peer = try PeerProcess.shared("http2_faults.py")
       manager = try Self.makeManager(peer)
     }
 
@@ -42,6 +42,7 @@
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpMaximumConnectionsPerHost = connections
       configuration.timeoutIntervalForRequest = 60
+      configuration.httpAdditionalHeaders = ["X-Test": peer.test]
       // Sessions that trust the same file share connections.
       let authority = peer.file("\(UUID().uuidString).pem")
       try FileManager.default.copyItem(at: peer.file("ca.pem"), to: authority)
@@ -345,11 +346,12 @@
     func quiet() async throws {
       let transport = try #require(
         HTTPTransport(
-          configuration: .ephemeral, options: .init(tls: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))),
+          configuration: .ephemeral, options: .init(tls: TLSOptions(certificateAuthorityFile: peer.authority)),
           eventLoops: EventLoops(count: 1, trustedQuiet: 1)))
       func sent(_ method: String, _ path: String) async throws -> String {
         var request = URLRequest(url: try peer.url("faulty", path: path))
         request.httpMethod = method
+        request.setValue(peer.test, forHTTPHeaderField: "X-Test")
         return String(decoding: try await transport.fetch(TransportRequest(request)).data, as: UTF8.self)
       }
       // The first was sent before anything else, and is not counted.

@@ -49,41 +49,26 @@
     /// The protocol with a server that offers HTTP/2, which needs nghttp2 and OpenSSL.
     static let protocolName = TransportDescription.current.capabilities.contains("http2") ? "HTTP/2" : "HTTP/1.1"
 
-    /// The servers that have been started, each once. They end with the process.
-    private static let peers = Locked<[Server: PeerProcess]>([:])
-
-    private func peer(of server: Server) throws -> PeerProcess {
-      try Self.peers.withLock { peers in
-        let peer = try peers[server] ?? PeerProcess("http2.py", server.rawValue)
-        peers[server] = peer
-        return peer
-      }
-    }
+    private func peer(of server: Server) throws -> PeerProcess { try PeerProcess.shared("http2.py", server.rawValue) }
 
     private func options(
-      of server: Server, _ peer: PeerProcess, version: ConnectionOptions.HTTPVersion? = nil,
-      authority: String = "ca.pem"
+      of server: Server, _ peer: PeerProcess, version: ConnectionOptions.HTTPVersion? = nil
     ) -> ConnectionOptions {
       ConnectionOptions(
-        tls: TLSOptions(certificateAuthorityFile: peer.file(authority)),
+        tls: TLSOptions(certificateAuthorityFile: peer.authority),
         httpVersion: version ?? (server == .cleartext ? .http2 : .automatic))
     }
 
-    /// - Parameter isAlone: Whether its connections are its own. Sessions that trust the same file share them.
     private func client(
-      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, isAlone: Bool = false,
-      timings: Locked<[NetworkTimings]> = Locked([])
+      of server: Server, version: ConnectionOptions.HTTPVersion? = nil, timings: Locked<[NetworkTimings]> = Locked([])
     ) throws -> NetworkManager {
       let peer = try peer(of: server)
-      let authority = isAlone ? "\(UUID().uuidString).pem" : "ca.pem"
-      if isAlone { try FileManager.default.copyItem(at: peer.file("ca.pem"), to: peer.file(authority)) }
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       let manager = NetworkManager(
         baseURL: try peer.url("good", scheme: server == .cleartext ? "http" : "https"),
         session: URLSession(configuration: configuration),
-        transport: .connecting(
-          with: options(of: server, peer, version: version, authority: authority)))
+        transport: .connecting(with: options(of: server, peer, version: version)))
       manager.eventHandler = { event in
         guard case .finished(_, _, let measured) = event.kind else { return }
         timings.withLock { $0.append(measured) }
@@ -130,11 +115,10 @@
       #expect(best >= 11)
     }
 
-    /// Hypercorn leaves a connection after five idle seconds or a thousand requests, as one of another test may have had.
     @Test("A connection that is opened ahead is the one that requests use", arguments: Server.installed)
     func preconnect(server: Server) async throws {
       let timings = Locked<[NetworkTimings]>([])
-      let manager = try client(of: server, isAlone: true, timings: timings)
+      let manager = try client(of: server, timings: timings)
       try await withThrowingTaskGroup(of: Bool.self) { group in
         for _ in 0..<4 { group.addTask { try await manager.preconnect() } }
         for try await isOpen in group { #expect(isOpen) }

@@ -16,7 +16,7 @@
     private let peer: PeerProcess
 
     init() throws {
-      peer = try PeerProcess("http2_faults.py")
+      peer = try PeerProcess.shared("http2_faults.py")
       manager = try HTTP2FaultPeerTests.makeManager(peer)
     }
 

@@ -22,7 +22,7 @@
 
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("passwords.py") }
+    init() throws { peer = try PeerProcess.shared("passwords.py") }
 
     private func manager(_ wire: Wire = .automatic, user: String = "") throws -> NetworkManager {
       let url = try peer.url("good", scheme: "http", path: "").absoluteString

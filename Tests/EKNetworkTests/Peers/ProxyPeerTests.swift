@@ -10,7 +10,7 @@
   struct ProxyPeerTests {
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("proxy.py") }
+    init() throws { peer = try PeerProcess.shared("proxy.py") }
 
     /// A transport whose session names a proxy for both schemes.
     private func transport(_ proxy: String?, _ more: [AnyHashable: Any] = [:]) throws -> any Transport {
@@ -28,7 +28,7 @@
       configuration.connectionProxyDictionary = dictionary.merging(more) { $1 }
       return TransportSelection.transport(
         for: URLSession(configuration: configuration),
-        choice: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        choice: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
     }
 
     private func fetch(_ transport: any Transport, _ url: String) async throws -> (Int?, String) {
@@ -130,7 +130,7 @@
           "HTTPEnable": 1, "HTTPProxy": "127.0.0.1", "HTTPPort": try #require(peer.url(configured).port),
         ]
       }
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      let tls = TLSOptions(certificateAuthorityFile: peer.authority)
       return TransportSelection.transport(
         for: URLSession(configuration: configuration), choice: .connecting(with: .init(tls: tls, proxy: proxy)))
     }

@@ -25,7 +25,7 @@
     private let server: LoopbackServer
 
     init() throws {
-      peer = try PeerProcess("tls.py")
+      peer = try PeerProcess.shared("tls.py")
       server = try LoopbackServer()
     }
 
@@ -35,7 +35,7 @@
       for cookie in cookies { configuration.httpCookieStorage?.setCookie(cookie) }
       return NetworkManager(
         baseURL: base, session: URLSession(configuration: configuration),
-        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
     }
 
     private func target(_ path: String) throws -> String { try peer.url("echo", path: path).absoluteString }

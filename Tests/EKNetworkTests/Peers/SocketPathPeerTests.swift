@@ -10,12 +10,12 @@
   struct SocketPathPeerTests {
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("unix.py") }
+    init() throws { peer = try PeerProcess.shared("unix.py") }
 
     private func options(_ name: String, _ version: ConnectionOptions.HTTPVersion = .automatic) -> ConnectionOptions {
       let path = name == "@" ? "@" + peer.file("").path : peer.file(name).path
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
-      return ConnectionOptions(tls: name == "tls.sock" ? tls : nil, httpVersion: version, socketPath: path)
+      return ConnectionOptions(
+        tls: TLSOptions(certificateAuthorityFile: peer.authority), httpVersion: version, socketPath: path)
     }
 
     private func client(
@@ -96,7 +96,8 @@
       let path = name == "@" ? "@" + peer.file("").path : peer.file(name).path
       let host = try #require(path.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
       return NetworkManager(
-        baseURL: try #require(URL(string: "http+unix://\(host)")), session: URLSession(configuration: .ephemeral))
+        baseURL: try #require(URL(string: "http+unix://\(host)")), session: URLSession(configuration: .ephemeral),
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
     }
 
     @Test("A URL names the socket", arguments: ["server.sock", "@"])
@@ -122,7 +123,7 @@
     func webSocket(name: String) async throws {
       var options = WebSocketOptions()
       options.socketPath = peer.file(name).path
-      options.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      options.tls = TLSOptions(certificateAuthorityFile: peer.authority)
       let url = try #require(URL(string: name == "tls.sock" ? "wss://localhost/socket" : "ws://nowhere.invalid/socket"))
       let socket = try await WebSocket.connect(to: url, options: options)
       try await socket.send(.text("hello"))

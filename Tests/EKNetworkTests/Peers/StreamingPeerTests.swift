@@ -10,15 +10,16 @@
   struct StreamingPeerTests {
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("streaming.py") }
+    init() throws { peer = try PeerProcess.shared("streaming.py") }
 
-    private func manager(_ name: String) throws -> NetworkManager {
+    private func manager(_ name: String, of own: PeerProcess? = nil) throws -> NetworkManager {
+      let peer = own ?? peer
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = 60
       return NetworkManager(
         baseURL: try peer.url(name, scheme: name.hasSuffix("tls") ? "https" : "http", path: ""),
         session: URLSession(configuration: configuration),
-        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
     }
 
     private func get(_ path: String, _ query: [String: String] = [:]) -> Probe<StatusCodeResponse> {
@@ -106,9 +107,11 @@
 
     @Test("A subscription survives server restarts without lost or duplicate events")
     func restarts() async throws {
-      let control = try manager("aiohttp")
+      let own = try PeerProcess("streaming.py")
+      defer { withExtendedLifetime(own) {} }
+      let control = try manager("aiohttp", of: own)
       var numbers: [Int] = []
-      for try await event in try manager("hypercorn").events(get("/events")) {
+      for try await event in try manager("hypercorn", of: own).events(get("/events")) {
         numbers.append(try #require(Int(event.id)))
         if numbers.count % 25 == 10 {
           _ = try await control.send(Probe<StatusCodeResponse>(path: "/restart", method: .post))

@@ -13,7 +13,7 @@
     private let transport: any Transport
 
     init() throws {
-      peer = try PeerProcess("tls.py")
+      peer = try PeerProcess.shared("tls.py")
       transport = TransportSelection.transport(for: URLSession(configuration: .ephemeral))
     }
 
@@ -49,7 +49,7 @@
       for _ in 0..<pieces { input.yield(Data(count: 100)) }
       let url = try peer.url("good")
       let manager = NetworkManager(
-        baseURL: { url }, transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        baseURL: { url }, transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
       var probe = Probe<StatusCodeResponse>(path: "/", method: .post)
       probe.body = RequestBody(sequence: stream, contentType: "a/b")
       #expect(try await manager.send(probe).statusCode == 200)
@@ -72,9 +72,11 @@
     /// What forwards connections accepts them while the server behind it restarts.
     @Test("A request is retried if the connection is lost during the handshake")
     func restartingServer() async throws {
+      let peer = try PeerProcess("tls.py")
+      defer { withExtendedLifetime(peer) {} }
       let url = try peer.url("restarting")
       let manager = NetworkManager(
-        baseURL: { url }, transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        baseURL: { url }, transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
       let response = try await manager.send(
         Probe<Data>(path: "/", retryPolicy: RetryPolicy(maxRetryCount: 2, delay: 0)))
       #expect(String(decoding: response, as: UTF8.self).hasPrefix("GET / "))
@@ -82,9 +84,11 @@
 
     @Test("A POST of an adapter is retried if the connection is lost during the handshake: nothing was sent")
     func restartingServerOfAnAdapter() async throws {
+      let peer = try PeerProcess("tls.py")
+      defer { withExtendedLifetime(peer) {} }
       let adapter = PrismNetworkAdapter.forTests(
         retryPolicy: PrismLinearRetry(fixedDelay: .zero, maxAttempts: 2),
-        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))))
+        transport: .secured(by: TLSOptions(certificateAuthorityFile: peer.authority)))
       var endpoint = LocalEndpoint(port: try peer.url("restarting").port)
       (endpoint.scheme, endpoint.method) = (.https, .post)
       let response = try await adapter.request(on: LocalRequest<Data>(endpoint))
@@ -92,7 +96,7 @@
     }
 
     private func secured(_ options: (inout TLSOptions) -> Void = { _ in }) -> any Transport {
-      var tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      var tls = TLSOptions(certificateAuthorityFile: peer.authority)
       options(&tls)
       return TransportSelection.transport(for: URLSession(configuration: .ephemeral), choice: .secured(by: tls))
     }
@@ -149,7 +153,7 @@
         "garbage;", "", "2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
       ])
     func malformedPins(pin: String) async throws {
-      var options = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      var options = TLSOptions(certificateAuthorityFile: peer.authority)
       options.pinnedPublicKeys = [Data(repeating: 1, count: 32).base64EncodedString(), pin]
       // Nothing listens there, and nothing is asked.
       let url = try #require(URL(string: "https://localhost:1"))
@@ -182,7 +186,7 @@
       }
       guard let expected else { return }
       var socket = WebSocketOptions()
-      socket.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), minimumVersion: minimum)
+      socket.tls = TLSOptions(certificateAuthorityFile: peer.authority, minimumVersion: minimum)
       let error = await #expect(throws: URLError.self) {
         try await WebSocket.connect(to: peer.url(name, scheme: "wss"), options: socket)
       }
@@ -214,7 +218,7 @@
     func clientCertificateBelongsToItsOrigin(base: String, hops: [String], isPresented: Bool) async throws {
       let client = TLSOptions.ClientCertificate(
         certificateFile: peer.file("client.pem"), keyFile: peer.file("client.key"))
-      let tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), clientCertificate: client)
+      let tls = TLSOptions(certificateAuthorityFile: peer.authority, clientCertificate: client)
       var url = try peer.url(hops.last ?? "")
       for name in hops.dropLast().reversed() {
         let target = url.absoluteString.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
@@ -338,7 +342,7 @@
     @Test("A handshake that a server begins and does not continue uses no processor time")
     func stalledRenegotiation() async throws {
       let port: UInt16 = UInt16(try #require(try peer.url("renegotiating").port))
-      let authority: String = peer.file("ca.pem").path
+      let authority: String = peer.authority.path
       await #expect(processExitsWith: .success) { [port = port as UInt16, authority = authority as String] in
         var options = WebSocketOptions()
         options.tls = TLSOptions(certificateAuthorityFile: URL(fileURLWithPath: authority))
@@ -377,7 +381,7 @@
     @Test("The process can exit during transfers, and while connections are opened", arguments: [false, true])
     func exitInTheMidst(closes: Bool) async throws {
       let url: String = try peer.url("echo").absoluteString
-      let authority: String = peer.file("ca.pem").path
+      let authority: String = peer.authority.path
       for _ in 0..<10 {
         await #expect(processExitsWith: .exitCode(7)) {
           [url = url as String, authority = authority as String, closes = closes as Bool] in

@@ -9,7 +9,7 @@
   struct WebSocketPeerTests {
     private let peer: PeerProcess
 
-    init() throws { peer = try PeerProcess("sockets.py") }
+    init() throws { peer = try PeerProcess.shared("sockets.py") }
 
     static let servers = ["websockets", "aiohttp", "websockets-tls", "aiohttp-tls"]
 
@@ -19,7 +19,7 @@
 
     private func options(_ change: (inout WebSocketOptions) -> Void = { _ in }) -> WebSocketOptions {
       var options = WebSocketOptions()
-      options.tls = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
+      options.tls = TLSOptions(certificateAuthorityFile: peer.authority)
       // Long enough for a busy machine.
       options.connectTimeout = .seconds(300)
       options.closeTimeout = .seconds(300)
@@ -52,7 +52,7 @@
           return error.code
         }
       }
-      let authority = peer.file("ca.pem")
+      let authority = peer.authority
       #expect(try await code(nil) == .serverCertificateHasUnknownRoot)
       #expect(try await code(TLSOptions(certificateAuthorityFile: authority)) == nil)
       #expect(try await code(TLSOptions(certificateAuthorityFile: authority, pinnedPublicKeys: [other, pin])) == nil)
@@ -71,8 +71,8 @@
     func subscription(overridesOptions: Bool) async throws {
       let url = try peer.url("websockets-tls")
       let other = Data(repeating: 1, count: 32).base64EncodedString()
-      let authority = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"))
-      let pinned = TLSOptions(certificateAuthorityFile: peer.file("ca.pem"), pinnedPublicKeys: [other])
+      let authority = TLSOptions(certificateAuthorityFile: peer.authority)
+      let pinned = TLSOptions(certificateAuthorityFile: peer.authority, pinnedPublicKeys: [other])
       func cause(_ tls: TLSOptions?, streamsWithMock: Bool = false) async throws -> URLError.Code? {
         let manager = NetworkManager(
           baseURL: url, session: URLSession(configuration: .ephemeral),
