@@ -73,8 +73,8 @@ final class TokenRefreshCoordinator: Sendable {
   ) async throws {
     let waiter = state.withLock { $0.nextWaiter.increment() }
     let new = EnclosingWork(canBeJoined: true)
-    var wait: EnclosingWork.Wait?
-    defer { wait?.end() }
+    var endWait: (@Sendable () -> Void)?
+    defer { endWait?() }
     var timer: Task<Void, any Error>?
     defer { timer?.cancel() }
     try await withCancellableContinuation { continuation in
@@ -85,7 +85,7 @@ final class TokenRefreshCoordinator: Sendable {
       // Not before: it finds the waiter, however late it is.
       timer = deadline.map { end(waiter, at: $0) }
       do throws(EnclosingWork.SelfWaitError) {
-        wait = try refresh.wait()
+        endWait = try refresh.wait()
         if refresh === new { start(new, provider, response()) }
       } catch {
         state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume(throwing: NetworkError.unauthorized)

@@ -60,23 +60,13 @@ final class EnclosingWork: Sendable {
   /// The error of a task that does not wait, because its work would then wait for itself.
   struct SelfWaitError: Error {}
 
-  struct Wait: Sendable {
-    fileprivate let work: EnclosingWork?
-    fileprivate let other: EnclosingWork
-
-    func end() {
-      guard let work else { return }
-      EnclosingWork.waits.withLock { $0.end(ObjectIdentifier(work), for: ObjectIdentifier(other)) }
-    }
-  }
-
-  /// Records that the current task is going to wait for the end of this work. Every wait must be ended.
-  func wait() throws(SelfWaitError) -> Wait {
+  /// Records that the current task is going to wait for the end of this work. Returns what must be called after the wait.
+  func wait() throws(SelfWaitError) -> @Sendable () -> Void {
     // What encloses the innermost work for which others may wait, waits for that if it depends on it.
-    guard let work = Self.first(where: \.canBeJoined) else { return Wait(work: nil, other: self) }
+    guard let work = Self.first(where: \.canBeJoined) else { return {} }
     let begins = Self.waits.withLock { $0.begin(ObjectIdentifier(work), for: ObjectIdentifier(self)) }
     guard begins else { throw SelfWaitError() }
-    return Wait(work: work, other: self)
+    return { Self.waits.withLock { $0.end(ObjectIdentifier(work), for: ObjectIdentifier(self)) } }
   }
 }
 

@@ -33,13 +33,9 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
 
   var count: Int { state.withLock { $0.flights.count } }
 
-  func waiterCount<Value: Sendable>(_ key: Key, _ type: Value.Type) -> Int {
-    let flight = state.withLock { $0.flights[Name(key: key, type: ObjectIdentifier(type))] as? Flight<Value> }
-    return flight?.state.withLock { $0.count } ?? 0
-  }
-
-  func waiterCount<Value: Sendable>(_ type: Value.Type) -> Int {
-    let flights = state.withLock { Array($0.flights.values) }
+  /// - Parameter key: The key of the work; `nil` for all of it.
+  func waiterCount<Value: Sendable>(_ type: Value.Type, of key: Key? = nil) -> Int {
+    let flights = state.withLock { $0.flights.filter { key == nil || $0.key.key == key }.values }
     return flights.reduce(0) { $0 + (($1 as? Flight<Value>)?.state.withLock { $0.count } ?? 0) }
   }
 
@@ -60,14 +56,14 @@ final class SharedFlights<Key: Hashable & Sendable>: Sendable {
   func join<Value: Sendable>(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let name = Name(key: key, type: ObjectIdentifier(Value.self))
     let id = state.withLock { $0.nextID.increment() }
-    let joined = Locked<(flight: Flight<Value>, wait: EnclosingWork.Wait)?>(nil)
-    defer { joined.withLock { $0 }?.wait.end() }
+    let joined = Locked<(flight: Flight<Value>, endWait: @Sendable () -> Void)?>(nil)
+    defer { joined.withLock { $0 }?.endWait() }
     do {
       return try await withCancellableContinuation { continuation in
         let (flight, isNew) = enter(name, continuation, id)
         do throws(EnclosingWork.SelfWaitError) {
-          let wait = try flight.work.wait()
-          joined.withLock { $0 = (flight, wait) }
+          let endWait = try flight.work.wait()
+          joined.withLock { $0 = (flight, endWait) }
         } catch {
           self.leave(flight, name, id)?.resume(throwing: error)
           return false

@@ -208,8 +208,8 @@ public actor PrismOfflineQueue {
   /// sending.
   private func deliverInTurn() async throws {
     while let delivering {
-      let wait = try delivering.wait()
-      defer { wait.end() }
+      let endWait = try delivering.wait()
+      defer { endWait() }
       await withCheckedContinuation { waiting in turns.append(waiting) }
       try Task.checkCancellation()
     }

@@ -116,7 +116,7 @@ import Testing
       async let flushed = ending { try await queue.flush() }
       _ = await server.waitForRequests(count: 2)
       refresh.open()
-      await reaches(2) { queue.flights.waiterCount(0, Void.self) }
+      await reaches(2) { queue.flights.waiterCount(Void.self, of: 0) }
       response.open()
       #expect(isUnauthorized(await flushed))
       #expect(isUnauthorized(await sent))

@@ -46,7 +46,7 @@ public actor PrismRequestDeduplicator {
   nonisolated var count: Int { flights.count }
 
   nonisolated func waiterCount<T: Sendable>(_ key: String, _ type: T.Type) -> Int {
-    flights.waiterCount(key, PrismNetworkFailure.Recorded<T>.self)
+    flights.waiterCount(PrismNetworkFailure.Recorded<T>.self, of: key)
   }
 
   /// Returns a key for a request whose response is the same for every user: `GET:https://api.example.com/users/42`,

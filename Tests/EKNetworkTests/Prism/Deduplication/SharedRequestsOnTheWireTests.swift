@@ -21,7 +21,7 @@ import Testing
   ) async throws {
     let hop = try Exchange(transport: transport).hop(request)
     let key = try #require(ExchangeKey(hop, redirectPolicy: .follow, limits: ResponseLimits()))
-    while flights.waiterCount(key, CollectedResponse.self) < count { await Task.yield() }
+    while flights.waiterCount(CollectedResponse.self, of: key) < count { await Task.yield() }
   }
 
   private func request(_ token: String?, of manager: NetworkManager) throws -> HTTPRequest {
