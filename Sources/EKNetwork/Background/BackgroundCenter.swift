@@ -21,7 +21,7 @@ protocol BackgroundTasks: Sendable {
 /// What the ``BackgroundTransfers`` with one identifier share. The session's delegate calls it on the session's queue, one call at a
 /// time.
 final class BackgroundCenter: Sendable {
-  private let places: BackgroundPlaces
+  let places: BackgroundPlaces
   let state = Locked(BackgroundState())
   private let tasks = Locked<(any BackgroundTasks)?>(nil)
   private let readers = Locked<UInt64>(0)
@@ -72,12 +72,6 @@ final class BackgroundCenter: Sendable {
       Task.detached(priority: .utility) { await center.removeOldCopies() }
       return center
     }
-  }
-
-  func record(
-    id: String, destination: URL? = nil, replacesFile: Bool = false, accepted: StatusCodes = .successful
-  ) -> BackgroundRecord {
-    BackgroundRecord(id: id, destination: destination, replacesFile: replacesFile, accepted: accepted, in: places)
   }
 
   /// Starts the request that `make` returns, unless there is a transfer with this id: an upload if it has a body.

@@ -28,7 +28,8 @@ struct BackgroundRecord: Codable, Equatable, Sendable {
   }
 
   init(
-    id: String, destination: URL? = nil, replacesFile: Bool = false, accepted: StatusCodes, in places: BackgroundPlaces
+    id: String, destination: URL? = nil, replacesFile: Bool = false, accepted: StatusCodes = .successful,
+    in places: BackgroundPlaces
   ) {
     self.id = id
     self.destination = destination?.path

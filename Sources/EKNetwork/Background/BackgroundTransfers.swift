@@ -75,7 +75,7 @@ public final class BackgroundTransfers: Sendable {
     _ request: T, to destination: URL, id: String, replacesFile: Bool = false, resumeData: Data? = nil,
     accessToken: (() -> String?)? = nil
   ) async throws -> BackgroundTransfer {
-    let record = center.record(id: id, destination: destination, replacesFile: replacesFile)
+    let record = BackgroundRecord(id: id, destination: destination, replacesFile: replacesFile, in: center.places)
     return try await center.start(record, resumeData: resumeData) {
       try BackgroundRules.check(destination, replacesFile: replacesFile)
       guard request.body == nil, request.multipartData == nil else {
@@ -99,7 +99,8 @@ public final class BackgroundTransfers: Sendable {
   public nonisolated(nonsending) func upload<T: NetworkRequest>(
     _ request: T, fromFile file: URL? = nil, id: String, accessToken: (() -> String?)? = nil
   ) async throws -> BackgroundTransfer {
-    let record = center.record(id: id, accepted: manager.clientDefaults.reading { request.acceptedStatuses })
+    let accepted = manager.clientDefaults.reading { request.acceptedStatuses }
+    let record = BackgroundRecord(id: id, accepted: accepted, in: center.places)
     return try await center.start(record) {
       let urlRequest = try build(request, accessToken, accept: RequestBuilder.json)
       guard let file else { return (urlRequest, try BackgroundRules.segments(of: urlRequest)) }

@@ -83,7 +83,7 @@ struct BackgroundFilesTests {
     }
     // The count begins with the next use.
     let (_, owner) = run("songs")
-    var record = owner.record(id: "song")
+    var record = BackgroundRecord(id: "song", in: owner.places)
     record.spool = other.appendingPathComponent(copy).path
     try system.upload(URLRequest(url: server.url("/song")), from: other.appendingPathComponent(copy), text: record.text)
     await owner.removeOldCopies(now: start)
