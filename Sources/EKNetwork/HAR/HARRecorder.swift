@@ -18,7 +18,7 @@ import Foundation
 ///
 /// Its memory use is limited, so that it may stay in use: see ``HAROptions``. Beyond the limits, the oldest entries are
 /// dropped; bodies that are being read are not counted yet.
-public final class HARRecorder: NetworkMiddleware {
+public final class HARRecorder: NetworkMiddleware, TimedMiddleware {
   private let options: HAROptions
   private let redaction: HARRedaction
   private let backlog: Locked<HARExchangeList>
@@ -124,8 +124,6 @@ public final class HARRecorder: NetworkMiddleware {
     }
   }
 }
-
-extension HARRecorder: TimedMiddleware {}
 
 /// Options for what a ``HARRecorder`` records, and how much of it.
 public struct HAROptions: Sendable, Equatable {

@@ -8,7 +8,7 @@ import Foundation
 /// several callers share counts once. Add it to ``NetworkManager/attemptMiddleware``, so that every attempt counts;
 /// several managers may share one. A request that is sent inside `next`, by another middleware or a token refresh, is
 /// part of the request that was let through: it passes, and a failure of it counts.
-public final class CircuitBreaker: NetworkMiddleware {
+public final class CircuitBreaker: NetworkMiddleware, AdmissionMiddleware {
   /// The error of a request that is refused. A retry policy does not retry it.
   public struct OpenError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
     /// The host to which nothing is sent.

@@ -26,9 +26,10 @@ struct MiddlewareTransport: WrappingTransport {
     let last = Locked<Repeatability.Fate?>(nil)
     let chain = MiddlewareChain(middleware: middleware, context: context)
     let response = try await chain.run(hop.sent.urlRequest) { changed in
-      guard changed.url.map({ Destination($0) }) == Destination(hop.sent.url) else {
-        throw NetworkMiddlewareError.changedDestination
-      }
+      // Of the URL, only the query may change: it may hold a signature.
+      guard let url = changed.url, Origin(url) == Origin(hop.sent.url),
+        url.path(percentEncoded: true) == hop.sent.url.path(percentEncoded: true)
+      else { throw NetworkMiddlewareError.changedDestination }
       let changed = try HTTPRequest(changed, changing: hop.sent)
       let before = last.withLock { last in
         defer { last = last ?? .notCarriedOut }
@@ -63,17 +64,6 @@ struct MiddlewareTransport: WrappingTransport {
   }
 
   private func hide(_ fate: Repeatability.Fate) { fateOfOthers.withLock { $0 = max($0, fate) } }
-
-  /// The destination of a request without its query, which may hold a signature.
-  private struct Destination: Equatable {
-    let origin: Origin?
-    let path: String
-
-    init(_ url: URL) {
-      origin = Origin(url)
-      path = url.path(percentEncoded: true)
-    }
-  }
 }
 
 extension Transport {

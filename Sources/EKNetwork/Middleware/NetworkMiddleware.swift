@@ -100,9 +100,6 @@ protocol TimedMiddleware: NetworkMiddleware {}
 /// Middleware that only decides whether, and when, a request is sent. Where none is sent, it is not used.
 protocol AdmissionMiddleware: NetworkMiddleware {}
 
-extension CircuitBreaker: AdmissionMiddleware {}
-extension RateLimiter: AdmissionMiddleware {}
-
 extension [any NetworkMiddleware] {
   /// Returns the middleware that a request with this lookup passes through.
   func used(for lookup: PolicyLookup?) -> Self {

@@ -19,7 +19,7 @@ import Foundation
 /// sent inside `next`, by another middleware or a token refresh, counts and does not wait. Several managers may share
 /// one. A request that the ``HTTPCache`` or a ``PrismCachePolicy`` serves counts too; the limits in a stored response are
 /// ignored.
-public final class RateLimiter: NetworkMiddleware {
+public final class RateLimiter: NetworkMiddleware, AdmissionMiddleware {
   /// The error of a request that would have to wait too long. A retry policy does not retry it.
   public struct LimitError: NonRetriableError, ClassifiedError, LocalizedError, Equatable, Sendable {
     /// The reason why a request does not wait for its turn.
