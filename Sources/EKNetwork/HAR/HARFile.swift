@@ -90,10 +90,8 @@ struct HARFile: Decodable {
       // RFC 8259 §8.1: a byte order mark may be ignored. Some tools write one.
       let isMarked = data.starts(with: [0xEF, 0xBB, 0xBF])
       return try JSONDecoder().decode(HARFile.self, from: isMarked ? data.dropFirst(3) : data)
-    } catch let error as DecodingError {
-      throw .notHAR(reason: error.reason(below: 0))
     } catch {
-      throw .notHAR(reason: "it cannot be decoded")
+      throw .notHAR(reason: (error as? DecodingError)?.reason(below: 0) ?? "it cannot be decoded")
     }
   }
 }
@@ -101,16 +99,15 @@ struct HARFile: Decodable {
 extension DecodingError {
   /// The location, below so many levels, and what is wrong there, without any content of the file.
   fileprivate func reason(below level: Int) -> String {
-    let path: [any CodingKey]
-    let what: String
-    switch self {
-    case .keyNotFound(let key, let context): (path, what) = (context.codingPath, "\(key.stringValue) is missing")
-    case .valueNotFound(_, let context): (path, what) = (context.codingPath, "there is no value")
-    case .typeMismatch(_, let context): (path, what) = (context.codingPath, "the value is of another type")
-    case .dataCorrupted(let context):
-      (path, what) = (context.codingPath, context.codingPath.isEmpty ? "it is not JSON" : "the value is damaged")
-    @unknown default: (path, what) = ([], "it cannot be decoded")
-    }
+    let path = context?.codingPath ?? []
+    let what =
+      switch self {
+      case .keyNotFound(let key, _): "\(key.stringValue) is missing"
+      case .valueNotFound: "there is no value"
+      case .typeMismatch: "the value is of another type"
+      case .dataCorrupted: path.isEmpty ? "it is not JSON" : "the value is damaged"
+      @unknown default: "it cannot be decoded"
+      }
     let place = path.dropFirst(level).map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue }.joined(separator: ".")
     return place.isEmpty ? what : "\(place): \(what)"
   }
@@ -145,17 +142,13 @@ struct HARExchange: Sendable {
 
 /// The exchanges that a recorder keeps: the newest ones, within its limits.
 struct HARExchangeList {
-  private let maximumEntries: Int
-  private let maximumSize: Int
+  private let options: HAROptions
   private var lastNumber = 0
   private var size = 0
   private var kept = KeyedQueue<Int, HARExchange>()
   private(set) var dropped = 0
 
-  init(_ options: HAROptions) {
-    maximumEntries = max(0, options.maximumEntries)
-    maximumSize = max(0, options.maximumSize)
-  }
+  init(_ options: HAROptions) { self.options = options }
 
   var count: Int { kept.count }
   var exchanges: [HARExchange] { kept.all }
@@ -165,7 +158,7 @@ struct HARExchangeList {
   mutating func append(_ exchange: HARExchange) {
     kept.append(exchange, id: exchange.number)
     size += exchange.cost
-    while kept.count > maximumEntries || size > maximumSize, let first = kept.popFirst() {
+    while kept.count > options.maximumEntries || size > options.maximumSize, let first = kept.popFirst() {
       size -= first.cost
       dropped += 1
     }

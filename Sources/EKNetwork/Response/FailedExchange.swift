@@ -75,7 +75,7 @@ extension DecodingError {
 
   private var undecodable: UndecodableResponse? { context.flatMap(UndecodableResponse.init(in:)) }
 
-  private var context: Context? {
+  var context: Context? {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
       .dataCorrupted(let context):
