@@ -26,7 +26,7 @@
       self.descriptor = descriptor
       self.report = report
       source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-      perform(state.withLock { $0.start() })
+      perform { $0.start() }
       // Changes that never stop must not delay the caller for longer than this.
       let end = ContinuousClock.now + .milliseconds(Int64(Self.initialTimeout))
       while state.withLock({ $0.isDumping }), ContinuousClock.now < end {
@@ -61,22 +61,19 @@
         if count > 0, length < 8 || sender[1] != 0 { continue }
         let isWhole = (1...buffer.count).contains(count)
         for message in isWhole ? NetlinkMessage.parse(Array(buffer[..<count])) : [.overrun] {
-          perform(state.withLock { $0.received(message) })
+          perform { $0.received(message) }
         }
       }
     }
 
-    private func perform(_ action: NetlinkState.Action) {
-      switch action {
+    private func perform(_ change: (inout NetlinkState) -> NetlinkState.Action) {
+      switch state.withLock({ change(&$0) }) {
       case .none: break
       case .report(let isConnected): report(isConnected)
       case .request(let dump, let sequence): request(dump, sequence)
       case .reportAndPause(let isConnected):
         report(isConnected)
-        queue.asyncAfter(deadline: .now() + .seconds(Self.pause)) { [weak self] in
-          guard let self else { return }
-          perform(state.withLock { $0.endPause() })
-        }
+        queue.asyncAfter(deadline: .now() + .seconds(Self.pause)) { [weak self] in self?.perform { $0.endPause() } }
       }
     }
 
@@ -90,7 +87,7 @@
         repeat { count = send(descriptor, bytes.baseAddress, bytes.count, 0) } while count < 0 && errno == EINTR
         return count
       }
-      if sent < 0 { perform(state.withLock { $0.received(.done(sequence: sequence, wasInterrupted: false)) }) }
+      if sent < 0 { perform { $0.received(.done(sequence: sequence, wasInterrupted: false)) } }
     }
   }
 #endif
