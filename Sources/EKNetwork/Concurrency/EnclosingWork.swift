@@ -113,21 +113,15 @@ enum TimeLimit {
     _ limit: Duration, clock: any Clock<Duration>, error timeout: any Error, stop: @escaping @Sendable () -> Void,
     _ work: () async throws -> Success
   ) async throws -> Success {
-    let hasExpired = Locked<Bool?>(nil)
-    /// Returns whether this came first.
-    @Sendable func decide(_ isExpired: Bool) -> Bool {
-      hasExpired.withLock { decision in
-        decision = decision ?? isExpired
-        return decision == isExpired
-      }
-    }
+    let isDecided = Locked(false)
+    @Sendable func comesFirst() -> Bool { !isDecided.withLock { exchange(&$0, with: true) } }
     let timer = Task {
-      if (try? await clock.sleep(for: limit.sleepable)) != nil, decide(true) { stop() }
+      if (try? await clock.sleep(for: limit.sleepable)) != nil, comesFirst() { stop() }
     }
     defer { timer.cancel() }
     let result: Result<Success, any Error>
     do { result = .success(try await work()) } catch { result = .failure(error) }
-    guard decide(false) else { throw timeout }
+    guard comesFirst() else { throw timeout }
     return try result.get()
   }
 }
