@@ -92,9 +92,7 @@ final class OpenFile: Sendable {
       return true
     }
   }
-}
 
-extension OpenFile {
   /// Writes the file, or the names in a folder, to the disk itself. Returns `false` if that fails, with the reason in
   /// `errno`.
   @discardableResult

@@ -166,6 +166,30 @@ public actor PrismOfflineQueue {
     return request
   }
 
+  /// Returns a request as an entry of the queue, after writing it to the folder if there is one.
+  private func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {
+    guard request.urlRequest.url != nil else { throw PrismOfflineQueueError.noURL }
+    let content = try OfflineContent(request, body, isDurable: store != nil)
+    guard let store else {
+      try state.check(bytes: content.size)
+      return OfflineQueueEntry(sequence: state.takeSequence(), request: content.kept, bytes: content.size)
+    }
+    let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
+    let head = try OfflineStore.head(of: stored, bodyLength: content.data.count)
+    let bytes = Int64(head.count).addingClamped(content.size)
+    try state.check(bytes: bytes)
+    let sequence = state.takeSequence()
+    var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)
+    if !content.copied.isEmpty { kept.bodyFile = try store.copy(content.copied, sequence: sequence) }
+    do {
+      try store.write(head, content.data, sequence: sequence, retryCount: request.retryCount)
+    } catch {
+      store.removeBody(sequence)
+      throw error
+    }
+    return OfflineQueueEntry(sequence: sequence, request: kept, bytes: bytes)
+  }
+
   /// Removes and returns all requests that are not being sent, those with the highest priority first. The queue keeps
   /// nothing of them. A body that was copied into the queue's folder is the `httpBodyStream` of its request; on Apple
   /// platforms, this library can send it, but Foundation's methods of `URLSession` cannot.
@@ -348,31 +372,5 @@ extension PrismOfflineQueue {
         isReturn = true
       }
     }
-  }
-}
-
-extension PrismOfflineQueue {
-  /// Returns a request as an entry of the queue, after writing it to the folder if there is one.
-  func keep(_ request: PrismQueuedRequest, _ body: PrismQueuedBody) throws -> OfflineQueueEntry {
-    guard request.urlRequest.url != nil else { throw PrismOfflineQueueError.noURL }
-    let content = try OfflineContent(request, body, isDurable: store != nil)
-    guard let store else {
-      try state.check(bytes: content.size)
-      return OfflineQueueEntry(sequence: state.takeSequence(), request: content.kept, bytes: content.size)
-    }
-    let stored = try StoredRequest(request, body: content.stored, storesCredentials: options.storesCredentials)
-    let head = try OfflineStore.head(of: stored, bodyLength: content.data.count)
-    let bytes = Int64(head.count).addingClamped(content.size)
-    try state.check(bytes: bytes)
-    let sequence = state.takeSequence()
-    var kept = stored.request(retryCount: request.retryCount, data: content.data, file: content.file)
-    if !content.copied.isEmpty { kept.bodyFile = try store.copy(content.copied, sequence: sequence) }
-    do {
-      try store.write(head, content.data, sequence: sequence, retryCount: request.retryCount)
-    } catch {
-      store.removeBody(sequence)
-      throw error
-    }
-    return OfflineQueueEntry(sequence: sequence, request: kept, bytes: bytes)
   }
 }

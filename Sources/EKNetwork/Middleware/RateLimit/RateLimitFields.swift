@@ -205,17 +205,14 @@ final class RateLimitLine: Sendable {
   private func admit(_ key: Key, isInside: Bool) -> (arrival: RateLimitState.Arrival, generation: Int)? {
     let now = clock.duration
     return book.withLock { book in
-      guard makeRoom(for: key, in: &book, at: now) else { return nil }
+      if book.entries[key] == nil, book.entries.count >= Self.maximumKeys {
+        book.entries = book.entries.filter { !$0.value.state.isUnused(at: now) }
+        guard book.entries.count < Self.maximumKeys else { return nil }
+      }
       let arrival = book.entries[key, default: Entry(state: RateLimitState(rules))].state
         .arriveIfOpen(at: now, isInside: isInside)
       return (arrival, book.entries[key]?.state.generation ?? 0)
     }
-  }
-
-  private func makeRoom(for key: Key, in book: inout Book, at now: Duration) -> Bool {
-    guard book.entries[key] == nil, book.entries.count >= Self.maximumKeys else { return true }
-    book.entries = book.entries.filter { !$0.value.state.isUnused(at: now) }
-    return book.entries.count < Self.maximumKeys
   }
 
   /// Changes the entry of a key, then releases the requests that may be sent, and sets the timer for the next one.
