@@ -62,13 +62,7 @@ enum NetlinkMessage: Equatable, Sendable {
 
   /// Returns the messages of one datagram, without those that cannot be parsed or do not matter.
   static func parse(_ datagram: [UInt8]) -> [NetlinkMessage] {
-    var messages: [NetlinkMessage] = []
-    var rest = NetlinkBytes(datagram[...])
-    while let length = rest.uint32(0), length >= 16, let message = rest.prefix(Int(length)) {
-      if let parsed = parse(message) { messages.append(parsed) }
-      rest = rest.dropFirst((Int(length) + 3) & ~3)
-    }
-    return messages
+    NetlinkBytes(datagram[...]).records(atLeast: 16) { $0.uint32(0).map { Int($0) } }.compactMap(parse)
   }
 
   private static func parse(_ message: NetlinkBytes) -> NetlinkMessage? {
@@ -175,22 +169,25 @@ struct NetlinkBytes {
 
   /// Calls `body` with each attribute (`struct rtattr`).
   func attributes(_ body: (_ type: UInt16, _ value: NetlinkBytes) -> Void) {
-    var rest = self
-    while let length = rest.uint16(0), length >= 4, let type = rest.uint16(2), let attribute = rest.prefix(Int(length))
-    {
+    for attribute in records(atLeast: 4, length: { $0.uint16(0).map { Int($0) } }) {
       // The two highest bits are flags that describe the encoding of the value.
-      body(type & 0x3FFF, attribute.dropFirst(4))
-      rest = rest.dropFirst((Int(length) + 3) & ~3)
+      if let type = attribute.uint16(2) { body(type & 0x3FFF, attribute.dropFirst(4)) }
     }
   }
 
   /// Calls `body` with the link index of each next hop of a multipath route (`struct rtnexthop`).
   func nextHops(_ body: (Int32) -> Void) {
-    var rest = self
-    while let length = rest.uint16(0), length >= 8, let index = rest.int32(4), rest.prefix(Int(length)) != nil {
-      body(index)
-      rest = rest.dropFirst((Int(length) + 3) & ~3)
+    for hop in records(atLeast: 8, length: { $0.uint16(0).map { Int($0) } }) { hop.int32(4).map(body) }
+  }
+
+  /// Returns the records that follow each other, each of which begins at a multiple of four bytes.
+  func records(atLeast minimum: Int, length: (NetlinkBytes) -> Int?) -> [NetlinkBytes] {
+    var (rest, records) = (self, [NetlinkBytes]())
+    while let length = length(rest), length >= minimum, let record = rest.prefix(length) {
+      records.append(record)
+      rest = rest.dropFirst((length + 3) & ~3)
     }
+    return records
   }
 
   private func load<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Value? {
