@@ -96,10 +96,7 @@ final class BackgroundCenter: Sendable {
     }
     var hasFailed = true
     defer {
-      let (waiters, error) = state.withLock { state in
-        let error = hasFailed ? state.failure(of: start) : nil
-        return (state.startEnded(start, hasFailed: hasFailed), error)
-      }
+      let (waiters, error) = state.withLock { $0.startEnded(start, hasFailed: hasFailed) }
       for waiter in waiters { waiter.finish(error) }
     }
     switch try make() {

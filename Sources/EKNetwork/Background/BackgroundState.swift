@@ -150,15 +150,12 @@ struct BackgroundState {
   /// What those who wait for a start receive that has failed for a reason that is not theirs: they start themselves.
   struct StartFailed: Error {}
 
-  /// Why those who wait for a start that has failed do not have its transfer.
-  func failure(of start: Int) -> any Error {
-    starts[start]?.isIDCancelled == true ? URLError(.cancelled) : StartFailed()
-  }
-
-  /// Handles the end of a start. Returns those who waited only for it.
-  mutating func startEnded(_ start: Int, hasFailed: Bool) -> [SingleResult] {
-    if let id = starts.removeValue(forKey: start)?.id, hasFailed { started.remove(id) }
-    return takeWaiters(for: start)
+  /// Handles the end of a start. Returns those who waited only for it, and why they do not have its transfer.
+  mutating func startEnded(_ start: Int, hasFailed: Bool) -> (waiters: [SingleResult], error: (any Error)?) {
+    let waiters = takeWaiters(for: start)
+    guard let ended = starts.removeValue(forKey: start), hasFailed else { return (waiters, nil) }
+    started.remove(ended.id)
+    return (waiters, ended.isIDCancelled ? URLError(.cancelled) : StartFailed())
   }
 
   mutating func progressed(_ transfer: BackgroundTransfer) -> Delivery? {

@@ -105,7 +105,7 @@ struct BackgroundStateTests {
     let start = try #require(begun)
     let waiter = SingleResult()
     let mustWait = state.wait(for: [start], waiter)
-    let waiters = state.startEnded(start, hasFailed: true)
+    let waiters = state.startEnded(start, hasFailed: true).waiters
     #expect(mustWait && waiters.count == 1)
     #expect(!state.hasEnded(start))
   }
