@@ -133,10 +133,8 @@ extension HARRequest {
   static func fingerprints(_ fields: HeaderFieldList, _ redaction: HARRedaction) -> [String: String] {
     fields.fields.reduce(into: [:]) { result, field in
       let name = field.name.lowercased()
-      guard SecretFields.contains(name), !OriginFields.isOneTime(name), !RequestIdentity.neutral.contains(name) else {
-        return
-      }
-      result[name] = redaction.fingerprint(field.value)
+      let isNeutral = OriginFields.isOneTime(name) || RequestIdentity.neutral.contains(name)
+      if SecretFields.contains(name), !isNeutral { result[name] = redaction.fingerprint(field.value) }
     }
   }
 

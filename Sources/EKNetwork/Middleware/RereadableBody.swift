@@ -19,7 +19,6 @@ final class RereadableBody: TransportBody {
   }
 
   private let state: Locked<State>
-
   private let ending: Locked<ResponseEnd?>
 
   init(_ body: any TransportBody) { (state, ending) = (Locked(.unread(body)), Locked(nil)) }

@@ -65,7 +65,7 @@ struct ProgressMeter: Sendable {
   mutating func restarted() {
     sent = Count()
     received = Count()
-    rate.restart()
+    rate.mark = nil
   }
 
   /// Publishes a delayed update, after the time of ``Action/flush(after:)``.
@@ -136,13 +136,10 @@ struct TransferRate: Sendable {
   static let interval = Duration.milliseconds(30)
 
   private(set) var bytesPerSecond: Double?
-  private var mark: (bytes: Int64, at: ContinuousClock.Instant)?
+  fileprivate var mark: (bytes: Int64, at: ContinuousClock.Instant)?
 
   mutating func note(_ bytes: Int64, at now: ContinuousClock.Instant) {
-    guard let mark else {
-      self.mark = (bytes, now)
-      return
-    }
+    guard let mark else { return self.mark = (bytes, now) }
     guard now - mark.at >= Self.interval, bytes >= mark.bytes else { return }
     let seconds = (now - mark.at) / .seconds(1)
     // In Double: the difference of two counts does not overflow there.
@@ -151,9 +148,6 @@ struct TransferRate: Sendable {
     bytesPerSecond = bytesPerSecond.map { $0 + weight * (current - $0) } ?? current
     self.mark = (bytes, now)
   }
-
-  /// Starts counting again, and keeps the rate.
-  mutating func restart() { mark = nil }
 }
 
 /// Passes one request's byte counts, from any thread, through a meter to a progress.
