@@ -120,7 +120,7 @@ struct BackgroundTransfersTests {
   ])
   func errorOfTheSystemIsAURLError(_ domain: String, _ number: Int, _ code: URLError.Code) async throws {
     let (transfers, center) = run()
-    let text = try center.record(id: "film", destination: home["a.mp4"]).text
+    let text = try BackgroundRecord(id: "film", destination: home["a.mp4"], in: center.places).text
     let task = BackgroundTaskStatus(identifier: 1, text: text, completedBytes: 0, totalBytes: 0)
     center.completed(task, nil, NSError(domain: domain, code: number), resumeData: Data("rest".utf8))
     guard case .failed(_, let error as URLError, let rest)? = await end(of: transfers) else { return anotherEvent() }

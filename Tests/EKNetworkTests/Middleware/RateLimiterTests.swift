@@ -142,9 +142,12 @@ struct RateLimiterTests {
     // After a refusal without a time, one request is sent, and the others wait for its response.
     try await pass(limiter, report: RateLimitReport(isRefusal: true))
     let trial = try #require(try await limiter.line.enter(key))
-    var probe = ItemProbe()
-    probe.totalTimeout = .seconds(60)
-    let waiting = Task { [probe] in try await manager.send(probe) }
+    @Sendable func send() async throws -> Item {
+      var probe = ItemProbe()
+      probe.totalTimeout = .seconds(60)
+      return try await manager.send(probe)
+    }
+    let waiting = Task { try await send() }
     await clock.waitForSleepers(2)
     clock.advance(by: .seconds(60))
     let error = await #expect(throws: URLError.self) { try await waiting.value }
@@ -153,7 +156,7 @@ struct RateLimiterTests {
     #expect(limiter.line.waitingCount == 0 && clock.sleeperCount == 0)
     // It says nothing about the server.
     limiter.line.leave(try key, of: trial, report: RateLimitReport())
-    #expect(try await manager.send(probe) == Item(id: 1))
+    #expect(try await send() == Item(id: 1))
   }
 
   @Test(arguments: [false, true]) func waitThatWouldEndTooLateIsRefused(isAroundCalls: Bool) async throws {
