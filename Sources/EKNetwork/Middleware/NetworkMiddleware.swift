@@ -72,7 +72,7 @@ public struct NetworkMiddlewareNext: Sendable {
 }
 
 /// An error for incorrect behaviour of middleware.
-public enum NetworkMiddlewareError: LocalizedError, Equatable, Sendable {
+public enum NetworkMiddlewareError: LocalizedError, ClassifiedError, Equatable, Sendable {
   /// Middleware around attempts changed the scheme, host, port or path of a request, whose header fields are meant for
   /// the original destination. Around a call they may be changed.
   case changedDestination
@@ -81,6 +81,8 @@ public enum NetworkMiddlewareError: LocalizedError, Equatable, Sendable {
   /// A response created by middleware has an invalid status or invalid header fields, or middleware has returned a
   /// response whose body it has read, in part or to its end, or has returned before.
   case invalidResponse
+
+  var failureKind: FailureKind { .unclear }
 
   /// A description of the error.
   public var errorDescription: String? {

@@ -124,12 +124,6 @@ extension PrismNetworkError: ClassifiedError {
   }
 }
 
-extension NetworkMiddlewareError: ClassifiedError { var failureKind: FailureKind { .unclear } }
-
-extension StreamingError: ClassifiedError { var failureKind: FailureKind { .unclear } }
-
-extension PrismGraphQLError: ClassifiedError { var failureKind: FailureKind { .unclear } }
-
 extension PrismNetworkFailure: ClassifiedError {
   var failureKind: FailureKind {
     let status = statusCode.map { FailureKind(status: $0) }

@@ -130,11 +130,13 @@ extension NetworkStreaming {
 }
 
 /// An error that occurs before a stream begins.
-public enum StreamingError: LocalizedError, Equatable, Sendable {
+public enum StreamingError: LocalizedError, ClassifiedError, Equatable, Sendable {
   /// The response was not an HTTP response.
   case invalidResponse
   /// The body of a response outside 2xx exceeded the limit up to which it is read.
   case errorPayloadTooLarge(limitBytes: Int)
+
+  var failureKind: FailureKind { .unclear }
 
   /// A description of the error.
   public var errorDescription: String? {

@@ -88,7 +88,7 @@ extension PrismGraphQLResponse: Decodable {
 }
 
 /// An error of a GraphQL response (§7.1.2 of the specification).
-public struct PrismGraphQLError: Error, Decodable, Sendable, Equatable {
+public struct PrismGraphQLError: Error, ClassifiedError, Decodable, Sendable, Equatable {
   /// A description of the error, intended for developers.
   public let message: String
   /// The locations in the document.
@@ -112,6 +112,8 @@ public struct PrismGraphQLError: Error, Decodable, Sendable, Equatable {
     pathElements = path?.map { .field($0) }
     self.extensions = extensions
   }
+
+  var failureKind: FailureKind { .unclear }
 
   private enum Key: CodingKey { case message, locations, path, extensions }
 
