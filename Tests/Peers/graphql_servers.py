@@ -251,6 +251,8 @@ async def ariadne_server():
     config = Config()
     config.bind = [f"127.0.0.1:{port}"]
     config.loglevel = "CRITICAL"
+    # Five seconds by default: a busy machine may need as long until it sends the next POST, which is not repeated.
+    config.keep_alive_timeout = 600
     task = asyncio.get_running_loop().create_task(serve(application, config, shutdown_trigger=asyncio.Future))
     while True:
         try:

@@ -81,6 +81,7 @@ async def main():
     config = Config()
     config.bind = [f"127.0.0.1:{sys.argv[1]}"]
     config.loglevel = "CRITICAL"
+    config.keep_alive_timeout = 600
     if len(sys.argv) > 2:
         config.certfile, config.keyfile = sys.argv[2:]
         config.alpn_protocols = ["h2", "http/1.1"]
