@@ -5,7 +5,8 @@ import Foundation
 // own: two in the type would be ambiguous. The compiler compares them only with each other, because that one is
 // disfavored.
 extension NetworkManaging where Self == NetworkManager {
-  /// Sends a request and decodes its response, away from the caller's actor.
+  /// Sends a request and decodes its response, away from the caller's actor. On that only the request's own code runs, such
+  /// as an ``NetworkRequest/emptyResponseHandler`` or a `decodeResponse` that it implements.
   ///
   /// - Parameters:
   ///   - request: The request to send. It is read on the caller's actor, once for each attempt.
@@ -14,7 +15,7 @@ extension NetworkManaging where Self == NetworkManager {
   /// - Returns: The decoded response of the first attempt that succeeds.
   /// - Throws: `URLError` from the transport, ``HTTPError`` or the request's own error for a response outside 2xx,
   ///   ``NetworkError``, ``InvalidHeaderError``, or the errors of encoding and decoding. `CancellationError` at once
-  ///   when the task is cancelled, whatever it is waiting for.
+  ///   when the task is cancelled, whatever it is waiting for, except an injected session that ignores the cancellation.
   public nonisolated(nonsending) func send<T: NetworkRequest & SendableMetatype>(
     _ request: T, accessToken: (() -> String?)? = nil
   ) async throws -> T.Response where T.Response: SendableMetatype {
